@@ -1,0 +1,372 @@
+//! Where the planes of an image lie: offsets, row strides, rows, for any size and stride.
+//!
+//! One stride names all: the strides of chroma planes follow from that of the first plane as
+//! cameras and GPUs have it (NV12 the same, I420 half, NV24 twice). Planes at places of their
+//! own come from [`ImageLayout::from_planes`].
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use crate::format::{Arrangement, Plane};
+use crate::{DType, Error, Layout, PixelFormat, Region, Result};
+
+mod shape;
+
+#[cfg(test)]
+mod tests;
+
+/// Where one plane's rows lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlaneLayout {
+    /// Bytes from the start of the plane's buffer to its first row.
+    pub offset: usize,
+    /// Bytes from one row to the next.
+    pub row_stride: usize,
+    /// Bytes of a row that carry samples.
+    pub row_bytes: usize,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+impl PlaneLayout {
+    /// The bytes from the first to one past the last sample.
+    pub fn span(&self) -> Range<usize> {
+        // Construction has checked this sum.
+        self.offset..self.offset + self.row_stride * (self.rows - 1) + self.row_bytes
+    }
+}
+
+/// Format, size and planes of an image.
+///
+/// ```
+/// use tenure_layout::{DType, ImageLayout, PixelFormat};
+/// let frame = ImageLayout::new(PixelFormat::Nv12, DType::U8, 1921, 1081, None)?;
+/// assert_eq!(frame.row_stride(), 1922);
+/// assert_eq!(frame.planes()[1].rows, 541);
+/// let padded = ImageLayout::new(PixelFormat::Nv12, DType::U8, 1920, 1080, Some(2048))?;
+/// assert_eq!(padded.planes()[1].offset, 2048 * 1080);
+/// # Ok::<(), tenure_layout::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageLayout {
+    format: PixelFormat,
+    dtype: DType,
+    width: usize,
+    height: usize,
+    planes: SmallVec<[PlaneLayout; 4]>,
+}
+
+impl ImageLayout {
+    /// An image whose planes follow each other from the start of one buffer, with the smallest
+    /// row stride or the one given (bytes, of the first plane).
+    ///
+    /// # Errors
+    /// If the size is zero or does not fit the address space, the element type is not the
+    /// format's, or the stride is too short or cuts elements.
+    pub fn new(
+        format: PixelFormat,
+        dtype: DType,
+        width: usize,
+        height: usize,
+        row_stride: Option<usize>,
+    ) -> Result<ImageLayout> {
+        let geometry = Geometry::new(format, dtype, width, height)?;
+        let stride = match row_stride {
+            None => geometry.minimum_stride()?,
+            Some(stride) => geometry.check_stride(stride)?,
+        };
+        let mut planes = SmallVec::new();
+        let mut offset = 0usize;
+        for index in 0..format.planes().len() {
+            let plane = geometry.plane(index, offset, geometry.stride_of(index, stride)?)?;
+            offset = plane
+                .row_stride
+                .checked_mul(plane.rows)
+                .and_then(|bytes| offset.checked_add(bytes))
+                .filter(|&end| isize::try_from(end).is_ok())
+                .ok_or_else(|| geometry.too_large())?;
+            planes.push(plane);
+        }
+        Ok(ImageLayout { format, dtype, width, height, planes })
+    }
+
+    /// An image whose planes lie at given offsets with given strides (bytes; `None` for the
+    /// smallest), each counted from the start of the buffer that the plane is in.
+    ///
+    /// # Errors
+    /// As [`ImageLayout::new`], and if the number of planes is not the format's.
+    pub fn from_planes(
+        format: PixelFormat,
+        dtype: DType,
+        width: usize,
+        height: usize,
+        places: &[(usize, Option<usize>)],
+    ) -> Result<ImageLayout> {
+        let geometry = Geometry::new(format, dtype, width, height)?;
+        let expected = format.planes().len();
+        if places.len() != expected {
+            return Err(Error::PlaneCount { format, expected, given: places.len() });
+        }
+        let size = dtype.size().unwrap_or(1);
+        let mut planes = SmallVec::new();
+        for (index, &(offset, stride)) in places.iter().enumerate() {
+            if !offset.is_multiple_of(size) {
+                return Err(Error::Misaligned { offset, dtype, align: size });
+            }
+            let row_bytes = geometry.row_bytes(index)?;
+            let stride = stride.unwrap_or(row_bytes);
+            if !stride.is_multiple_of(size) {
+                return Err(Error::StrideNotMultiple { stride, multiple: size, format });
+            }
+            planes.push(geometry.plane(index, offset, stride)?);
+        }
+        Ok(ImageLayout { format, dtype, width, height, planes })
+    }
+
+    /// The format.
+    pub fn format(&self) -> PixelFormat {
+        self.format
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Pixels across.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Pixels down.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// The planes.
+    pub fn planes(&self) -> &[PlaneLayout] {
+        &self.planes
+    }
+
+    /// Bytes from one row of the first plane to the next.
+    pub fn row_stride(&self) -> usize {
+        self.planes[0].row_stride
+    }
+
+    /// Whether no row has padding.
+    pub fn is_packed(&self) -> bool {
+        self.planes_follow() && self.planes.iter().all(|plane| plane.row_bytes == plane.row_stride)
+    }
+
+    /// The bytes from the first to one past the last sample, if all planes are in one buffer.
+    pub fn span(&self) -> Range<usize> {
+        let start = self.planes.iter().map(|plane| plane.offset).min().unwrap_or(0);
+        let end = self.planes.iter().map(|plane| plane.span().end).max().unwrap_or(0);
+        start..end
+    }
+
+    /// The bytes to allocate: every row with its padding.
+    pub fn allocation_bytes(&self) -> usize {
+        let end = |plane: &PlaneLayout| plane.offset + plane.row_stride * plane.rows;
+        self.planes.iter().map(end).max().unwrap_or(0)
+    }
+
+    /// The bytes of all rows without padding.
+    pub fn packed_bytes(&self) -> usize {
+        self.planes.iter().map(|plane| plane.row_bytes * plane.rows).sum()
+    }
+
+    /// Whether each plane starts where the one before it ends, with the strides of
+    /// [`ImageLayout::new`].
+    pub fn planes_follow(&self) -> bool {
+        let at = self.planes[0].offset;
+        let stride = Some(self.row_stride());
+        ImageLayout::new(self.format, self.dtype, self.width, self.height, stride).is_ok_and(
+            |same| {
+                same.planes.iter().zip(&self.planes).all(|(want, have)| {
+                    want.offset + at == have.offset && want.row_stride == have.row_stride
+                })
+            },
+        )
+    }
+
+    /// The same image `bytes` further into its buffer.
+    ///
+    /// # Errors
+    /// If that leaves the address space.
+    pub fn shifted(&self, bytes: usize) -> Result<ImageLayout> {
+        let mut places: SmallVec<[_; 4]> = SmallVec::new();
+        for plane in &self.planes {
+            let offset = plane.offset.checked_add(bytes).ok_or(Error::ImageTooLarge {
+                format: self.format,
+                width: self.width,
+                height: self.height,
+            })?;
+            places.push((offset, Some(plane.row_stride)));
+        }
+        ImageLayout::from_planes(self.format, self.dtype, self.width, self.height, &places)
+    }
+
+    /// The part of the image inside `region`, as a view of the same bytes.
+    ///
+    /// # Errors
+    /// If the region leaves the image or cuts a chroma sample.
+    pub fn view(&self, region: Region) -> Result<ImageLayout> {
+        region.check_inside(self.width, self.height)?;
+        let (horizontal, vertical) = self.format.subsampling();
+        let whole = |start: usize, len: usize, limit: usize, step: usize| {
+            start % step == 0 && (len % step == 0 || start + len == limit)
+        };
+        if !whole(region.x, region.width, self.width, horizontal)
+            || !whole(region.y, region.height, self.height, vertical)
+        {
+            let format = self.format;
+            return Err(Error::RegionCutsChroma { region, format, horizontal, vertical });
+        }
+        let size = self.dtype.size().unwrap_or(1);
+        let mut places: SmallVec<[_; 4]> = SmallVec::new();
+        for (plane, spec) in self.planes.iter().zip(self.format.planes()) {
+            // Inside the plane, so inside what construction has checked.
+            let offset = plane.offset
+                + region.y / spec.vertical * plane.row_stride
+                + region.x / spec.horizontal * spec.elements * size;
+            places.push((offset, Some(plane.row_stride)));
+        }
+        ImageLayout::from_planes(self.format, self.dtype, region.width, region.height, &places)
+    }
+
+    /// One plane as a layout: \[rows, groups\] or \[rows, groups, elements of a group\].
+    ///
+    /// # Errors
+    /// [`Error::PlaneCount`] if there is no such plane.
+    pub fn plane_layout(&self, index: usize) -> Result<Layout> {
+        let (Some(plane), Some(spec)) = (self.planes.get(index), self.format.planes().get(index))
+        else {
+            let (format, expected) = (self.format, self.planes.len());
+            return Err(Error::PlaneCount { format, expected, given: index + 1 });
+        };
+        let size = self.dtype.size().unwrap_or(1);
+        let groups = plane.row_bytes / size / spec.elements;
+        let pitch = (plane.row_stride / size) as isize;
+        if spec.elements == 1 {
+            Layout::strided(self.dtype, &[plane.rows, groups], &[pitch, 1], plane.offset)
+        } else {
+            let strides = [pitch, spec.elements as isize, 1];
+            let shape = [plane.rows, groups, spec.elements];
+            Layout::strided(self.dtype, &shape, &strides, plane.offset)
+        }
+    }
+}
+
+/// Format, element type and size, checked; what plane sizes are computed from.
+struct Geometry {
+    format: PixelFormat,
+    width: usize,
+    height: usize,
+    /// Bytes of an element.
+    size: usize,
+}
+
+impl Geometry {
+    fn new(format: PixelFormat, dtype: DType, width: usize, height: usize) -> Result<Geometry> {
+        if width == 0 || height == 0 {
+            return Err(Error::EmptyImage { width, height });
+        }
+        if !format.accepts(dtype) {
+            return Err(Error::FormatElement { format, dtype });
+        }
+        let size = dtype.size().unwrap_or(1);
+        Ok(Geometry { format, width, height, size })
+    }
+
+    fn too_large(&self) -> Error {
+        Error::ImageTooLarge { format: self.format, width: self.width, height: self.height }
+    }
+
+    fn spec(&self, index: usize) -> Plane {
+        self.format.planes()[index]
+    }
+
+    fn row_bytes(&self, index: usize) -> Result<usize> {
+        let spec = self.spec(index);
+        self.width
+            .div_ceil(spec.horizontal)
+            .checked_mul(spec.elements * self.size)
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
+            .ok_or_else(|| self.too_large())
+    }
+
+    /// Stride of a plane over stride of the first, as a fraction.
+    fn ratio(&self, index: usize) -> (usize, usize) {
+        let (first, spec) = (self.spec(0), self.spec(index));
+        (spec.elements * first.horizontal, spec.horizontal * first.elements)
+    }
+
+    /// What the first plane's stride must be a multiple of, so that all strides are whole
+    /// elements.
+    fn stride_multiple(&self) -> usize {
+        let whole = |index| {
+            let (up, down) = self.ratio(index);
+            if up % down == 0 { 1 } else { down / up }
+        };
+        (0..self.format.planes().len()).map(whole).max().unwrap_or(1) * self.size
+    }
+
+    fn minimum_stride(&self) -> Result<usize> {
+        let mut minimum = 0;
+        for index in 0..self.format.planes().len() {
+            let (up, down) = self.ratio(index);
+            let needed = self
+                .row_bytes(index)?
+                .checked_mul(down)
+                .ok_or_else(|| self.too_large())?
+                .div_ceil(up);
+            minimum = minimum.max(needed);
+        }
+        minimum.checked_next_multiple_of(self.stride_multiple()).ok_or_else(|| self.too_large())
+    }
+
+    fn check_stride(&self, stride: usize) -> Result<usize> {
+        let minimum = self.minimum_stride()?;
+        if stride < minimum {
+            return Err(Error::StrideTooShort { stride, minimum });
+        }
+        let multiple = self.stride_multiple();
+        if !stride.is_multiple_of(multiple) {
+            return Err(Error::StrideNotMultiple { stride, multiple, format: self.format });
+        }
+        Ok(stride)
+    }
+
+    fn stride_of(&self, index: usize, first: usize) -> Result<usize> {
+        let (up, down) = self.ratio(index);
+        first.checked_mul(up).map(|bytes| bytes / down).ok_or_else(|| self.too_large())
+    }
+
+    fn plane(&self, index: usize, offset: usize, row_stride: usize) -> Result<PlaneLayout> {
+        let row_bytes = self.row_bytes(index)?;
+        if row_stride < row_bytes {
+            return Err(Error::StrideTooShort { stride: row_stride, minimum: row_bytes });
+        }
+        let rows = self.height.div_ceil(self.spec(index).vertical);
+        row_stride
+            .checked_mul(rows)
+            .and_then(|bytes| offset.checked_add(bytes))
+            .filter(|&end| isize::try_from(end).is_ok())
+            .ok_or_else(|| self.too_large())?;
+        Ok(PlaneLayout { offset, row_stride, row_bytes, rows })
+    }
+}
+
+/// The shape a tensor of this arrangement has: see [`Arrangement`].
+pub(crate) fn rows_of_all_planes(format: PixelFormat, height: usize) -> Option<usize> {
+    match format {
+        PixelFormat::Nv16 => height.checked_mul(2),
+        PixelFormat::Nv24 => height.checked_mul(3),
+        _ if format.arrangement() == Arrangement::LumaChroma => {
+            height.checked_add(height.div_ceil(2))
+        }
+        _ => None,
+    }
+}

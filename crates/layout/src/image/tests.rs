@@ -1,0 +1,142 @@
+//! Image layouts against a slow model: the set of bytes of every sample.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn sample_bytes(image: &ImageLayout) -> Vec<usize> {
+    let mut bytes = vec![];
+    for plane in image.planes() {
+        for row in 0..plane.rows {
+            let start = plane.offset + row * plane.row_stride;
+            bytes.extend(start..start + plane.row_bytes);
+        }
+    }
+    bytes
+}
+
+#[test]
+fn known_sizes() {
+    let bytes = |format, dtype, width, height| {
+        ImageLayout::new(format, dtype, width, height, None).unwrap().packed_bytes()
+    };
+    assert_eq!(bytes(PixelFormat::Rgb, DType::U8, 640, 480), 640 * 480 * 3);
+    assert_eq!(bytes(PixelFormat::Nv12, DType::U8, 1920, 1080), 1920 * 1080 * 3 / 2);
+    assert_eq!(bytes(PixelFormat::Nv12, DType::U8, 3, 3), 9 + 8);
+    assert_eq!(bytes(PixelFormat::I420, DType::U8, 3, 3), 9 + 4 + 4);
+    assert_eq!(bytes(PixelFormat::Nv24, DType::U8, 3, 3), 27);
+    assert_eq!(bytes(PixelFormat::Yuyv, DType::U8, 3, 2), 16);
+    assert_eq!(bytes(PixelFormat::P010, DType::U16, 4, 4), 48);
+    assert_eq!(bytes(PixelFormat::PlanarRgb, DType::F32, 5, 7), 5 * 7 * 12);
+}
+
+#[test]
+fn strides_of_chroma_follow_luma() {
+    let strides = |format| -> Vec<usize> {
+        let image = ImageLayout::new(format, DType::U8, 10, 4, Some(64)).unwrap();
+        image.planes().iter().map(|plane| plane.row_stride).collect()
+    };
+    assert_eq!(strides(PixelFormat::Nv12), [64, 64]);
+    assert_eq!(strides(PixelFormat::I420), [64, 32, 32]);
+    assert_eq!(strides(PixelFormat::Nv24), [64, 128]);
+    assert_eq!(strides(PixelFormat::PlanarRgb), [64, 64, 64]);
+}
+
+#[test]
+fn bad_geometry_is_refused() {
+    let new = ImageLayout::new;
+    assert!(matches!(
+        new(PixelFormat::Rgb, DType::U8, 0, 4, None),
+        Err(Error::EmptyImage { .. })
+    ));
+    assert!(matches!(
+        new(PixelFormat::Rgb, DType::U8, 10, 4, Some(29)),
+        Err(Error::StrideTooShort { stride: 29, minimum: 30 })
+    ));
+    assert!(matches!(
+        new(PixelFormat::I420, DType::U8, 10, 4, Some(33)),
+        Err(Error::StrideNotMultiple { multiple: 2, .. })
+    ));
+    assert!(matches!(
+        new(PixelFormat::P010, DType::U16, 10, 4, Some(33)),
+        Err(Error::StrideNotMultiple { multiple: 2, .. })
+    ));
+    assert!(new(PixelFormat::Rgba, DType::U8, usize::MAX / 2, 4, None).is_err());
+    assert!(new(PixelFormat::Rgba, DType::U8, 4, usize::MAX / 8, None).is_err());
+    assert!(new(PixelFormat::Nv12, DType::U8, 4, 4, Some(usize::MAX / 2)).is_err());
+    assert!(new(PixelFormat::Nv12, DType::F32, 4, 4, None).is_err());
+    let one = [(0, None)];
+    assert!(ImageLayout::from_planes(PixelFormat::Nv12, DType::U8, 4, 4, &one).is_err());
+    let far = [(0, None), (usize::MAX - 3, None)];
+    assert!(ImageLayout::from_planes(PixelFormat::Nv12, DType::U8, 4, 4, &far).is_err());
+}
+
+#[test]
+fn regions_keep_chroma_whole() {
+    let frame = ImageLayout::new(PixelFormat::Nv12, DType::U8, 7, 5, Some(16)).unwrap();
+    let view = frame.view(Region::new(2, 2, 4, 2)).unwrap();
+    assert_eq!(view.planes()[0].offset, 2 * 16 + 2);
+    assert_eq!(view.planes()[1].offset, 5 * 16 + 16 + 2);
+    assert!(!view.planes_follow());
+    assert!(matches!(frame.view(Region::new(1, 0, 2, 2)), Err(Error::RegionCutsChroma { .. })));
+    assert!(matches!(frame.view(Region::new(0, 0, 3, 2)), Err(Error::RegionCutsChroma { .. })));
+    // The odd last column and row have a chroma sample of their own.
+    assert!(frame.view(Region::new(4, 4, 3, 1)).is_ok());
+    assert!(matches!(frame.view(Region::new(4, 4, 4, 1)), Err(Error::RegionOutOfBounds { .. })));
+}
+
+fn formats() -> impl Strategy<Value = (PixelFormat, DType)> {
+    let all: Vec<_> = PixelFormat::all()
+        .flat_map(|format| [DType::U8, DType::U16, DType::F32].map(|dtype| (format, dtype)))
+        .filter(|(format, dtype)| format.accepts(*dtype))
+        .collect();
+    prop::sample::select(all)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 512 }))]
+
+    #[test]
+    fn samples_never_share_bytes((format, dtype) in formats(), width in 1usize..9, height in 1usize..9, extra in 0usize..9) {
+        let minimum = ImageLayout::new(format, dtype, width, height, None).unwrap();
+        let stride = minimum.row_stride() + extra;
+        if let Ok(image) = ImageLayout::new(format, dtype, width, height, Some(stride)) {
+            let bytes = sample_bytes(&image);
+            let unique: HashSet<_> = bytes.iter().collect();
+            prop_assert_eq!(unique.len(), bytes.len());
+            prop_assert_eq!(bytes.len(), image.packed_bytes());
+            prop_assert_eq!(image.span(), 0..bytes.iter().max().unwrap() + 1);
+            prop_assert!(image.allocation_bytes() >= image.span().end);
+            prop_assert!(image.planes_follow());
+            let layout = image.tensor_layout().unwrap();
+            prop_assert!(layout.span().end <= image.allocation_bytes());
+        }
+    }
+
+    #[test]
+    fn shape_and_size_agree((format, dtype) in formats(), width in 1usize..9, height in 1usize..9) {
+        let image = ImageLayout::new(format, dtype, width, height, None).unwrap();
+        let layout = image.tensor_layout().unwrap();
+        let again = ImageLayout::from_shape(format, dtype, layout.shape(), None).unwrap();
+        // A shape of a subsampled format only knows the even width.
+        let shown = if format.subsampling().0 == 2 { width.next_multiple_of(2) } else { width };
+        prop_assert_eq!((again.width(), again.height()), (shown, height));
+    }
+
+    #[test]
+    fn region_views_stay_inside((format, dtype) in formats(), width in 1usize..12, height in 1usize..12,
+        x in 0usize..12, y in 0usize..12, w in 0usize..12, h in 0usize..12) {
+        let image = ImageLayout::new(format, dtype, width, height, None).unwrap();
+        if let Ok(view) = image.view(Region::new(x, y, w, h)) {
+            let all: HashSet<_> = sample_bytes(&image).into_iter().collect();
+            prop_assert!(sample_bytes(&view).iter().all(|byte| all.contains(byte)));
+            prop_assert_eq!((view.width(), view.height()), (w, h));
+        } else {
+            let (across, down) = format.subsampling();
+            let whole = x % across == 0 && y % down == 0 && w % across == 0 && h % down == 0;
+            prop_assert!(w == 0 || h == 0 || x + w > width || y + h > height || !whole);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What the bytes of a tensor mean.
+//!
+//! The promise of this crate: every size, offset and stride that any other part of Tenure uses
+//! went through checked arithmetic here. A [`Layout`] that exists describes elements that can be
+//! addressed without overflow; whether they fit a given allocation is one comparison with
+//! [`Layout::span`]. Nothing here touches memory, the operating system or `unsafe`.
+#![forbid(unsafe_code)]
+
+mod colour;
+mod dims;
+mod dtype;
+mod element;
+mod error;
+pub mod format;
+mod image;
+mod layout;
+mod quantization;
+mod region;
+mod walk;
+
+pub use colour::{Colour, ColourMatrix, ColourRange};
+pub use dims::{Dims, MAX_RANK, Strides};
+pub use dtype::DType;
+pub use element::{Bool, Dyn, Element, ElementKind};
+pub use error::{Error, Result};
+pub use format::PixelFormat;
+pub use image::{ImageLayout, PlaneLayout};
+pub use layout::Layout;
+pub use quantization::{Quantization, ZeroPoints};
+pub use region::Region;
+pub use walk::{Axis, Walk, WalkPair};

@@ -1,0 +1,338 @@
+//! A byte range of a raw buffer: lazy, cheap to clone, sliceable, placed exactly once.
+#![expect(unsafe_code, reason = "offers raw pointers to schedulers that guarantee exclusive use")]
+
+use std::fmt;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::once::Once;
+use crate::{
+    Access, Allocator, BufferIdentity, Error, Hold, LogicalMemorySpace, Place, RawBuffer,
+    ReadGuard, Request, Result, TensorMemory, WriteGuard,
+};
+
+/// A byte range of an allocation that exists, or of one that will be made when first touched.
+///
+/// Clones and slices share the allocation; a lazy buffer gets its bytes exactly once, from its
+/// allocator or inside an arena, and every clone and slice made before follows.
+///
+/// ```
+/// use tenure_memory::{Buffer, TensorMemory, kind};
+/// let buffer = Buffer::lazy(kind::allocator(TensorMemory::Mem)?, 1024, Some("scratch"))?;
+/// assert!(!buffer.is_placed());
+/// let half = buffer.slice(512..1024)?;
+/// half.write()?.as_bytes_mut().fill(7);
+/// assert!(buffer.is_placed());
+/// assert_eq!(buffer.read()?.as_bytes()[512], 7);
+/// # Ok::<(), tenure_memory::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Buffer {
+    root: Arc<Root>,
+    /// Bytes from the root's first byte.
+    offset: usize,
+    len: usize,
+}
+
+/// What all clones and slices of a buffer share.
+struct Root {
+    identity: BufferIdentity,
+    len: usize,
+    align: usize,
+    name: Option<Arc<str>>,
+    memory: TensorMemory,
+    space: LogicalMemorySpace,
+    place: Once<Placed>,
+    source: Source,
+}
+
+/// Who makes the bytes.
+enum Source {
+    /// They existed before the buffer.
+    Made,
+    Static(&'static dyn Allocator),
+    Kept(Arc<dyn Allocator>),
+}
+
+/// Where a root's bytes are.
+#[derive(Debug)]
+struct Placed {
+    raw: Arc<RawBuffer>,
+    offset: usize,
+}
+
+impl Buffer {
+    /// All bytes of an allocation.
+    pub fn from_raw(raw: RawBuffer) -> Buffer {
+        Buffer::from_shared(Arc::new(raw))
+    }
+
+    /// All bytes of an allocation that others hold too.
+    pub fn from_shared(raw: Arc<RawBuffer>) -> Buffer {
+        let len = raw.size();
+        let root = Root {
+            identity: raw.identity().same(),
+            len,
+            align: 1,
+            name: raw.name().map(Arc::from),
+            memory: raw.memory(),
+            space: raw.space(),
+            place: Once::with(Placed { raw, offset: 0 }),
+            source: Source::Made,
+        };
+        Buffer { root: Arc::new(root), offset: 0, len }
+    }
+
+    /// Bytes that `allocator` will make when they are first touched.
+    ///
+    /// # Errors
+    /// If so many bytes cannot be addressed.
+    pub fn lazy(
+        allocator: &'static dyn Allocator,
+        bytes: usize,
+        name: Option<&str>,
+    ) -> Result<Buffer> {
+        let request = Request::new(bytes)?.with_name(name);
+        Ok(Buffer::unplaced(&request, allocator, Source::Static(allocator)))
+    }
+
+    /// As [`Buffer::lazy`], with an allocator that the buffer keeps (a pool, say) and a request
+    /// that may ask for more alignment.
+    pub fn lazy_in(allocator: Arc<dyn Allocator>, request: &Request<'_>) -> Buffer {
+        let kept = Source::Kept(Arc::clone(&allocator));
+        Buffer::unplaced(request, allocator.as_ref(), kept)
+    }
+
+    fn unplaced(request: &Request<'_>, allocator: &dyn Allocator, source: Source) -> Buffer {
+        let root = Root {
+            identity: BufferIdentity::new(),
+            len: request.bytes(),
+            align: request.align(),
+            name: request.name().map(Arc::from),
+            memory: allocator.memory(),
+            space: allocator.space(),
+            place: Once::new(),
+            source,
+        };
+        Buffer { root: Arc::new(root), offset: 0, len: request.bytes() }
+    }
+
+    /// The place, made now if it does not exist.
+    fn placed(&self) -> Result<&Placed> {
+        match self.root.place.get() {
+            Some(placed) => Ok(placed),
+            None => self.root.place.get_or_make(|| self.root.allocate()),
+        }
+    }
+
+    /// Makes sure that the bytes exist.
+    ///
+    /// # Errors
+    /// If they have to be allocated and cannot be.
+    pub fn ensure(&self) -> Result<()> {
+        self.placed().map(|_| ())
+    }
+
+    /// Whether the bytes exist.
+    pub fn is_placed(&self) -> bool {
+        self.root.place.get().is_some()
+    }
+
+    /// Places a lazy buffer inside an arena, `offset` bytes from the arena's start. The arena
+    /// stays allocated for as long as the buffer exists.
+    ///
+    /// # Errors
+    /// If the buffer already has its place, the arena is too small, or the place does not have
+    /// the alignment asked for.
+    pub fn place_in(&self, arena: &Buffer, offset: usize) -> Result<()> {
+        let already = || Error::AlreadyPlaced { id: self.root.identity.id() };
+        if self.is_placed() {
+            return Err(already());
+        }
+        let home = arena.slice_of(offset, self.root.len)?;
+        let placed = home.placed()?;
+        let at = placed.offset + home.offset;
+        if !at.is_multiple_of(self.root.align) {
+            return Err(Error::Misaligned { offset: at, align: self.root.align });
+        }
+        let placed = Placed { raw: Arc::clone(&placed.raw), offset: at };
+        self.root.place.set(placed).map_err(|_| already())
+    }
+
+    /// The bytes `range` of this buffer.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if it leaves the buffer.
+    pub fn slice(&self, range: Range<usize>) -> Result<Buffer> {
+        let Range { start, end } = range;
+        match end.checked_sub(start) {
+            Some(len) if end <= self.len => {
+                Ok(Buffer { root: Arc::clone(&self.root), offset: self.offset + start, len })
+            }
+            _ => Err(Error::OutOfBounds { start, end, len: self.len }),
+        }
+    }
+
+    fn slice_of(&self, start: usize, len: usize) -> Result<Buffer> {
+        self.slice(start..start.saturating_add(len))
+    }
+
+    /// Number of bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The memory the bytes are, or will be, obtained with.
+    pub fn memory(&self) -> TensorMemory {
+        self.root.place.get().map_or(self.root.memory, |placed| placed.raw.memory())
+    }
+
+    /// Where the bytes live, or will live.
+    pub fn space(&self) -> LogicalMemorySpace {
+        self.root.place.get().map_or(self.root.space, |placed| placed.raw.space())
+    }
+
+    /// Which buffer this is; the same for its clones and slices. For a buffer made from an
+    /// allocation it is the allocation's.
+    pub fn identity(&self) -> &BufferIdentity {
+        &self.root.identity
+    }
+
+    /// The name it was asked for with.
+    pub fn name(&self) -> Option<&str> {
+        self.root.name.as_deref()
+    }
+
+    /// Where the bytes are; `None` while they do not exist.
+    pub fn place(&self) -> Option<Place> {
+        let placed = self.root.place.get()?;
+        let start = placed.offset + self.offset;
+        let allocation = placed.raw.identity().id();
+        Some(Place { allocation, range: start..start + self.len })
+    }
+
+    /// Whether some byte belongs to both buffers. Two lazy buffers without a place share bytes
+    /// exactly if they are slices of one buffer that overlap.
+    pub fn aliases(&self, other: &Buffer) -> bool {
+        if Arc::ptr_eq(&self.root, &other.root) {
+            let start = self.offset.max(other.offset);
+            return start < (self.offset + self.len).min(other.offset + other.len);
+        }
+        match (self.place(), other.place()) {
+            (Some(own), Some(others)) => own.overlaps(&others),
+            _ => false,
+        }
+    }
+
+    /// The allocation the bytes are in, made now if it does not exist.
+    ///
+    /// # Errors
+    /// If it has to be made and cannot be.
+    pub fn raw(&self) -> Result<&Arc<RawBuffer>> {
+        self.placed().map(|placed| &placed.raw)
+    }
+
+    /// Holds `range` of the bytes for `access`.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if somebody holds bytes of it in a way that excludes the access, and
+    /// whatever keeps the bytes from being allocated or mapped.
+    pub fn hold(&self, access: Access, range: Range<usize>) -> Result<Hold> {
+        let (placed, range) = self.locate(range)?;
+        Hold::new(&placed.raw, access, range)
+    }
+
+    /// All bytes, to read.
+    ///
+    /// # Errors
+    /// As [`Buffer::hold`].
+    pub fn read(&self) -> Result<ReadGuard> {
+        self.read_range(0..self.len)
+    }
+
+    /// Some bytes, to read.
+    ///
+    /// # Errors
+    /// As [`Buffer::hold`].
+    pub fn read_range(&self, range: Range<usize>) -> Result<ReadGuard> {
+        let (placed, range) = self.locate(range)?;
+        ReadGuard::new(&placed.raw, range)
+    }
+
+    /// All bytes, to write.
+    ///
+    /// # Errors
+    /// As [`Buffer::hold`], and [`Error::ReadOnly`].
+    pub fn write(&self) -> Result<WriteGuard> {
+        self.write_range(0..self.len)
+    }
+
+    /// Some bytes, to write.
+    ///
+    /// # Errors
+    /// As [`Buffer::write`].
+    pub fn write_range(&self, range: Range<usize>) -> Result<WriteGuard> {
+        let (placed, range) = self.locate(range)?;
+        WriteGuard::new(&placed.raw, range)
+    }
+
+    /// The place, and `range` of this buffer as a range of the allocation.
+    fn locate(&self, range: Range<usize>) -> Result<(&Placed, Range<usize>)> {
+        let Range { start, end } = range;
+        if start > end || end > self.len {
+            return Err(Error::OutOfBounds { start, end, len: self.len });
+        }
+        let placed = self.placed()?;
+        let base = placed.offset + self.offset;
+        Ok((placed, base + start..base + end))
+    }
+
+    /// The address of the first byte, without an entry in the ledger: for schedulers that
+    /// guarantee exclusive use themselves.
+    ///
+    /// # Errors
+    /// If the bytes cannot be allocated, or have no address that stays the same.
+    ///
+    /// # Safety
+    /// The address is valid for [`Buffer::len`] bytes while some clone of this buffer exists. The
+    /// caller must not let its use of the bytes overlap in time with a conflicting guard, kernel
+    /// or other raw use (writes with anything, reads with writes), must not write to read-only
+    /// memory, and must do itself what the memory needs around CPU access (DMA-BUF).
+    pub unsafe fn as_ptr(&self) -> Result<NonNull<u8>> {
+        let placed = self.placed()?;
+        let (memory, space) = (self.memory(), self.space());
+        let base = placed.raw.fixed_address().ok_or(Error::NotMappable { memory, space })?;
+        // SAFETY: the buffer lies inside the allocation: slices and places are checked.
+        Ok(unsafe { base.add(placed.offset + self.offset) })
+    }
+}
+
+impl Root {
+    fn allocate(&self) -> Result<Placed> {
+        let request =
+            Request::new(self.len)?.with_align(self.align)?.with_name(self.name.as_deref());
+        let raw = match &self.source {
+            Source::Static(allocator) => allocator.allocate(&request)?,
+            Source::Kept(allocator) => allocator.allocate(&request)?,
+            Source::Made => unreachable!("a buffer made from an allocation has its place"),
+        };
+        Ok(Placed { raw: Arc::new(raw), offset: 0 })
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer")
+            .field("id", &self.root.identity.id())
+            .field("memory", &self.root.memory)
+            .field("range", &(self.offset..self.offset + self.len))
+            .field("placed", &self.is_placed())
+            .finish_non_exhaustive()
+    }
+}

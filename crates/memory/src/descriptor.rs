@@ -1,0 +1,111 @@
+//! What a file descriptor is, before anything is mapped through it.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{self, FileType, OFlags, SealFlags};
+use rustix::io::Errno;
+
+use crate::{Error, ObjectKey, Result};
+
+/// `f_type` of a DMA-BUF.
+const DMA_BUF_MAGIC: u64 = 0x444d_4142;
+
+/// What kind of memory a descriptor stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Object {
+    /// A memory file that carries seals.
+    Sealable(SealFlags),
+    /// A file: its bytes can be taken away by whoever may write it.
+    File,
+    /// A DMA-BUF.
+    DmaBuf,
+}
+
+/// A descriptor that was looked at.
+#[derive(Debug)]
+pub(crate) struct Inspected {
+    pub(crate) object: Object,
+    /// Bytes behind the descriptor.
+    pub(crate) size: u64,
+    /// Device and inode: the same for every descriptor of one object.
+    pub(crate) key: ObjectKey,
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+}
+
+/// Finds out what `fd` is.
+///
+/// # Errors
+/// If it is closed or not memory at all.
+pub(crate) fn inspect(fd: BorrowedFd<'_>) -> Result<Inspected> {
+    let stat = fs::fstat(fd).map_err(|errno| Error::system("looking at the descriptor", errno))?;
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    let filesystem =
+        fs::fstatfs(fd).map_err(|errno| Error::system("looking at the descriptor", errno))?;
+    // Signedness and width of f_type differ between platforms; the magic is 32 bits.
+    let magic = filesystem.f_type as u64 & 0xffff_ffff;
+    let object = if magic == DMA_BUF_MAGIC {
+        Object::DmaBuf
+    } else if kind == FileType::RegularFile {
+        match fs::fcntl_get_seals(fd) {
+            // Files of an ordinary tmpfs answer that they are sealed against sealing.
+            Ok(seals) if seals != SealFlags::SEAL => Object::Sealable(seals),
+            Ok(_) | Err(Errno::INVAL) => Object::File,
+            Err(errno) => return Err(Error::system("reading the seals", errno)),
+        }
+    } else {
+        return Err(Error::NotMemory { found: words(kind) });
+    };
+    let flags = fs::fcntl_getfl(fd).map_err(|errno| Error::system("reading the mode", errno))?;
+    if flags.contains(OFlags::PATH) {
+        return Err(Error::WrongMode { mode: "by path only", needed: "reading" });
+    }
+    let mode = flags & OFlags::ACCMODE;
+    let size = match object {
+        Object::DmaBuf => fs::seek(fd, fs::SeekFrom::End(0))
+            .map_err(|errno| Error::system("asking for the size", errno))?,
+        _ => u64::try_from(stat.st_size).unwrap_or(0),
+    };
+    Ok(Inspected {
+        object,
+        size,
+        key: key_of(&stat),
+        readable: mode != OFlags::WRONLY,
+        writable: mode != OFlags::RDONLY,
+    })
+}
+
+#[expect(clippy::unnecessary_cast, reason = "the widths differ between platforms")]
+fn key_of(stat: &fs::Stat) -> ObjectKey {
+    ObjectKey { device: stat.st_dev as u64, inode: stat.st_ino as u64 }
+}
+
+/// The key of the object behind a descriptor.
+///
+/// # Errors
+/// If it is closed.
+pub(crate) fn object_key(fd: BorrowedFd<'_>) -> Result<ObjectKey> {
+    let stat = fs::fstat(fd).map_err(|errno| Error::system("looking at the descriptor", errno))?;
+    Ok(key_of(&stat))
+}
+
+fn words(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Directory => "a directory",
+        FileType::Fifo => "a pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice => "a character device",
+        FileType::BlockDevice => "a block device",
+        FileType::Symlink => "a symbolic link",
+        _ => "something without bytes (an eventfd, epoll or timer, say)",
+    }
+}
+
+/// Another descriptor for the same object, closed on exec.
+///
+/// # Errors
+/// If `fd` is closed or this process has no descriptors left.
+pub(crate) fn duplicate(fd: impl AsFd) -> Result<OwnedFd> {
+    rustix::io::fcntl_dupfd_cloexec(fd, 0)
+        .map_err(|errno| Error::system("duplicating the descriptor", errno))
+}

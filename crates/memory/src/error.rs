@@ -1,0 +1,294 @@
+//! Everything that can go wrong with memory, with the values that were wrong.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::{Access, LogicalMemorySpace, TensorMemory};
+
+/// Result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// One memory that was tried and why it did not serve.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    /// The memory tried.
+    pub memory: TensorMemory,
+    /// Why not.
+    pub error: Arc<Error>,
+}
+
+/// Why a memory cannot be had on this machine or in this build.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Why {
+    /// This version or build has no allocator for it.
+    #[error("{0}")]
+    NotInThisBuild(&'static str),
+    /// The operating system does not have it.
+    #[error("this operating system has no {0}")]
+    NotOnThisSystem(&'static str),
+    /// A system call said no.
+    #[error("{what}: {reason}")]
+    Refused {
+        /// What was tried.
+        what: &'static str,
+        /// The system's answer.
+        reason: String,
+    },
+    /// It is not made by allocating.
+    #[error("{0}")]
+    NotAllocated(&'static str),
+}
+
+/// Why memory was refused, a guard not given, or a descriptor not accepted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytes are in use in a way that excludes what was asked.
+    #[error(
+        "cannot {asked} bytes {}..{} of {}: bytes {}..{} are held for {held}; drop that guard \
+         first", range.start, range.end, buffer_words(name), held_range.start, held_range.end
+    )]
+    Busy {
+        /// What was asked for.
+        asked: Access,
+        /// The bytes asked for.
+        range: Range<usize>,
+        /// What the holder does with them.
+        held: Access,
+        /// The bytes held.
+        held_range: Range<usize>,
+        /// Name of the buffer, if it has one.
+        name: Option<Arc<str>>,
+    },
+    /// A memory that cannot be had here.
+    #[error("memory {memory} is not available: {why}")]
+    Unavailable {
+        /// The memory.
+        memory: TensorMemory,
+        /// Why.
+        why: Why,
+    },
+    /// None of the memories could serve.
+    #[error("no memory could serve {bytes} bytes: {}", refusal_words(refusals))]
+    NoneServed {
+        /// Bytes asked for.
+        bytes: usize,
+        /// Every memory tried, and why it refused.
+        refusals: Vec<Refusal>,
+    },
+    /// The operating system has no memory left for this.
+    #[error("{memory}: no room for {bytes} bytes{}", available_words(available))]
+    OutOfMemory {
+        /// The memory asked.
+        memory: TensorMemory,
+        /// Bytes asked for.
+        bytes: usize,
+        /// Bytes that are there, where the system says so.
+        available: Option<u64>,
+        /// The system's answer, where it gave one.
+        #[source]
+        source: Option<io::Error>,
+    },
+    /// A file that cannot be opened.
+    #[error("cannot open {}: {source}", path.display())]
+    Open {
+        /// The path.
+        path: std::path::PathBuf,
+        /// The system's answer.
+        #[source]
+        source: io::Error,
+    },
+    /// A system call failed.
+    #[error("{what} failed: {source}")]
+    System {
+        /// The call, in words.
+        what: &'static str,
+        /// The system's answer.
+        #[source]
+        source: io::Error,
+    },
+    /// More bytes than can be addressed, or an alignment that is no power of two.
+    #[error("{bytes} bytes aligned to {align} cannot be allocated (alignment: a power of two up to {})", crate::allocator::LARGEST_ALIGNMENT)]
+    BadRequest {
+        /// Bytes asked for.
+        bytes: usize,
+        /// Alignment asked for.
+        align: usize,
+    },
+    /// A byte range outside its buffer.
+    #[error("bytes {start}..{end} do not lie inside a buffer of {len} bytes")]
+    OutOfBounds {
+        /// First byte.
+        start: usize,
+        /// One past the last byte.
+        end: usize,
+        /// Bytes of the buffer.
+        len: usize,
+    },
+    /// A place that would break the alignment the buffer was asked for with.
+    #[error("byte {offset} of the arena is not aligned to {align}, as the buffer needs")]
+    Misaligned {
+        /// Where in the arena.
+        offset: usize,
+        /// What the buffer needs.
+        align: usize,
+    },
+    /// A lazy buffer that already has its place.
+    #[error("buffer {id} already has its place and cannot be placed again")]
+    AlreadyPlaced {
+        /// The buffer.
+        id: u64,
+    },
+    /// Memory that the CPU cannot reach.
+    #[error("memory {memory} in space {space} cannot be mapped for the CPU: copy it to main memory")]
+    NotMappable {
+        /// The memory.
+        memory: TensorMemory,
+        /// Where it lives.
+        space: LogicalMemorySpace,
+    },
+    /// Writing to what is read-only.
+    #[error("this {memory} memory is read-only: use map_read(), or copy it to writable memory")]
+    ReadOnly {
+        /// The memory.
+        memory: TensorMemory,
+    },
+    /// Memory without a file descriptor.
+    #[error("{memory} memory has no file descriptor: allocate with memory shm (or dma) to share it")]
+    NoDescriptor {
+        /// The memory.
+        memory: TensorMemory,
+    },
+    /// Memory that is not a DMA-BUF.
+    #[error("{memory} memory is not a DMA-BUF: allocate with memory dma, or use clone_fd()")]
+    NotDma {
+        /// The memory.
+        memory: TensorMemory,
+    },
+    /// Memory whose kind cannot be made read-only for others.
+    #[error("{memory} memory cannot be shared read-only: {reason}")]
+    NotSealable {
+        /// The memory.
+        memory: TensorMemory,
+        /// Why.
+        reason: &'static str,
+    },
+    /// A descriptor that is not memory.
+    #[error("the file descriptor is {found}, not memory that can be mapped (a sealed memory file, a DMA-BUF or a regular file)")]
+    NotMemory {
+        /// What it is.
+        found: &'static str,
+    },
+    /// A descriptor whose memory another process could take away.
+    #[error("the file descriptor is {found}: it can shrink while it is mapped; pass a memory file that can be sealed against shrinking")]
+    Unsealed {
+        /// What it is.
+        found: &'static str,
+    },
+    /// A descriptor opened in the wrong mode.
+    #[error("the file descriptor is open {mode}, but {needed} is needed")]
+    WrongMode {
+        /// How it is open.
+        mode: &'static str,
+        /// What is needed.
+        needed: &'static str,
+    },
+    /// A file or descriptor shorter than what it should hold.
+    #[error("the memory behind the file descriptor has {have} bytes, {need} are needed")]
+    TooShort {
+        /// Bytes there are.
+        have: u64,
+        /// Bytes needed.
+        need: u64,
+    },
+    /// A mapped file that lost bytes after it was mapped; zeros are in their place.
+    #[error("the mapped file was cut off by someone else: bytes that were mapped are gone")]
+    Truncated,
+    /// A word that names no memory.
+    #[error("unknown memory {word:?}: known are {}", TensorMemory::words())]
+    UnknownMemory {
+        /// The word.
+        word: String,
+    },
+    /// A message that is not one of ours, or a broken one.
+    #[error("message refused: {reason}")]
+    Message {
+        /// What is wrong with it.
+        reason: MessageFault,
+    },
+    /// The other side closed the connection.
+    #[error("the other side closed the connection{}", if *midway { " in the middle of a message" } else { "" })]
+    Closed {
+        /// Whether part of a message had arrived.
+        midway: bool,
+    },
+}
+
+/// What is wrong with a message from another process.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MessageFault {
+    /// Not ours at all.
+    #[error("it starts with {found:#010x}, not the mark of a tensor message")]
+    NotOurs {
+        /// What it starts with.
+        found: u32,
+    },
+    /// A version this build does not speak.
+    #[error("it is of version {found}, this build speaks version {known}")]
+    Version {
+        /// The message's version.
+        found: u16,
+        /// Ours.
+        known: u16,
+    },
+    /// Longer than any message may be, or than what arrived.
+    #[error("it says {said} bytes, at most {limit} are possible")]
+    Length {
+        /// The length it says.
+        said: usize,
+        /// The most there can be.
+        limit: usize,
+    },
+    /// The wrong number of descriptors.
+    #[error("it came with {found} file descriptors, {expected} belong to it")]
+    Descriptors {
+        /// How many came.
+        found: usize,
+        /// How many belong to it.
+        expected: usize,
+    },
+    /// Descriptors were lost on the way, which happens when this process has none left.
+    #[error("its file descriptors were lost: this process has none left (see ulimit -n)")]
+    DescriptorsLost,
+}
+
+impl Error {
+    /// A failed system call in words.
+    pub(crate) fn system(what: &'static str, source: impl Into<io::Error>) -> Error {
+        Error::System { what, source: source.into() }
+    }
+
+    /// Whether waiting or dropping a guard would help.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Error::Busy { .. })
+    }
+}
+
+fn buffer_words(name: &Option<Arc<str>>) -> String {
+    name.as_ref().map_or_else(|| "the buffer".to_owned(), |name| format!("buffer {name:?}"))
+}
+
+fn available_words(available: &Option<u64>) -> String {
+    available.map_or_else(String::new, |bytes| format!(" ({bytes} bytes are available)"))
+}
+
+fn refusal_words(refusals: &[Refusal]) -> String {
+    let words = |refusal: &Refusal| match refusal.error.as_ref() {
+        Error::Unavailable { why, .. } => format!("{}: {why}", refusal.memory),
+        other => format!("{}: {other}", refusal.memory),
+    };
+    refusals.iter().map(words).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,166 @@
+//! Memory from descriptors: recognised, checked, mapped once, and known again.
+//!
+//! One kernel object has one identity and one ledger in this process, however often and through
+//! whatever descriptor it comes in, and where possible one mapping.
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{self, SealFlags};
+
+use crate::descriptor::{Inspected, Object, duplicate, inspect, object_key};
+use crate::kind::file::Mapped;
+use crate::kind::shm::Shared;
+use crate::mapping::Mapping;
+use crate::{Buffer, Error, ObjectKey, RawBuffer, Result, TensorMemory, Why, registry};
+
+/// How imported memory is mapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protection {
+    /// For writing if descriptor and seals allow it, otherwise for reading.
+    #[default]
+    AsAllowed,
+    /// For reading only.
+    ReadOnly,
+    /// For writing; an error if that is not allowed.
+    Writable,
+}
+
+/// Takes memory from a descriptor. The descriptor may be closed afterwards.
+///
+/// Memory files must be sealed against shrinking; one that can still be sealed is. Regular files
+/// become read-only [`TensorMemory::File`] memory.
+///
+/// # Errors
+/// If it is closed, not memory, shorter than `at_least`, open in the wrong mode, or can shrink.
+pub fn import(
+    fd: impl AsFd,
+    at_least: usize,
+    protection: Protection,
+    name: Option<&str>,
+) -> Result<Buffer> {
+    let fd = duplicate(fd)?;
+    let inspected = inspect(fd.as_fd())?;
+    if inspected.size < at_least as u64 {
+        return Err(Error::TooShort { have: inspected.size, need: at_least as u64 });
+    }
+    if !inspected.readable {
+        return Err(Error::WrongMode { mode: "for writing only", needed: "reading" });
+    }
+    let size = usize::try_from(inspected.size)
+        .map_err(|_| Error::TooShort { have: inspected.size, need: u64::MAX })?;
+    let writable = match inspected.object {
+        Object::Sealable(seals) => may_write(&inspected, seals, protection)?,
+        Object::File if protection == Protection::Writable => {
+            return Err(Error::Unsealed { found: "a regular file" });
+        }
+        Object::File => false,
+        Object::DmaBuf => {
+            let why = Why::NotInThisBuild("this version does not import DMA-BUFs");
+            return Err(Error::Unavailable { memory: TensorMemory::Dma, why });
+        }
+    };
+    if let Some(raw) = find(inspected.key, writable, protection)
+        && raw.size() >= at_least
+        && raw.intact().is_ok()
+    {
+        return Ok(Buffer::from_shared(raw));
+    }
+    let raw = match inspected.object {
+        Object::File => RawBuffer::new(Mapped::new(fd, size)?, name),
+        _ => RawBuffer::new(map_sealed(fd, size, writable)?, name),
+    };
+    raw.mark_shared();
+    let raw = Arc::new(raw);
+    registry::remember(inspected.key, &raw);
+    Ok(Buffer::from_shared(raw))
+}
+
+/// Whether to map for writing: what was asked, if descriptor and seals allow it.
+fn may_write(inspected: &Inspected, seals: SealFlags, asked: Protection) -> Result<bool> {
+    let sealed = seals.intersects(SealFlags::WRITE | SealFlags::FUTURE_WRITE);
+    let allowed = inspected.writable && !sealed;
+    match asked {
+        Protection::ReadOnly => Ok(false),
+        Protection::AsAllowed => Ok(allowed),
+        Protection::Writable if allowed => Ok(true),
+        Protection::Writable if sealed => {
+            Err(Error::WrongMode { mode: "on memory sealed against writing", needed: "writing" })
+        }
+        Protection::Writable => {
+            Err(Error::WrongMode { mode: "for reading only", needed: "writing" })
+        }
+    }
+}
+
+/// A mapping that is here already. A writable one serves readers too, unless the caller insists
+/// on a read-only tensor; that then is a second mapping with the same ledger.
+fn find(key: ObjectKey, writable: bool, asked: Protection) -> Option<Arc<RawBuffer>> {
+    match asked {
+        Protection::AsAllowed => {
+            registry::mapped(key, true).or_else(|| registry::mapped(key, writable))
+        }
+        _ => registry::mapped(key, writable),
+    }
+}
+
+fn map_sealed(fd: OwnedFd, size: usize, writable: bool) -> Result<Shared> {
+    let seals = fs::fcntl_get_seals(&fd).map_err(|errno| Error::system("reading the seals", errno))?;
+    if !seals.contains(SealFlags::SHRINK) {
+        // Not sealed by its maker: we do it, so that nobody can take the bytes away.
+        fs::fcntl_add_seals(&fd, SealFlags::SHRINK)
+            .map_err(|_| Error::Unsealed { found: "a memory file that refuses to be sealed" })?;
+        // It may have shrunk between the look and the seal.
+        let now = fs::fstat(&fd).map_err(|errno| Error::system("asking for the size", errno))?;
+        let now = u64::try_from(now.st_size).unwrap_or(0);
+        if now < size as u64 {
+            return Err(Error::TooShort { have: now, need: size as u64 });
+        }
+    }
+    let mapping = Mapping::shared(fd.as_fd(), size, writable)
+        .map_err(|errno| Error::system("mapping the memory file", errno))?;
+    Shared::new(fd, mapping, size, writable, None)
+}
+
+/// Maps a whole file for reading.
+///
+/// ```no_run
+/// let weights = tenure_memory::open_file("model.bin")?;
+/// println!("{} bytes, none of them read yet", weights.len());
+/// # Ok::<(), tenure_memory::Error>(())
+/// ```
+///
+/// # Errors
+/// If it cannot be opened or is not a regular file.
+pub fn open_file(path: impl AsRef<Path>) -> Result<Buffer> {
+    let path = path.as_ref();
+    let file = File::open(path).map_err(|source| Error::Open { path: path.into(), source })?;
+    match inspect(file.as_fd())?.object {
+        Object::File | Object::Sealable(_) => {}
+        Object::DmaBuf => return Err(Error::NotMemory { found: "a DMA-BUF" }),
+    }
+    import(file, 0, Protection::ReadOnly, path.file_name().and_then(|name| name.to_str()))
+}
+
+impl Buffer {
+    /// Another descriptor for the memory, to give to another process or library.
+    ///
+    /// # Errors
+    /// [`Error::NoDescriptor`] if the memory has none.
+    pub fn clone_descriptor(&self) -> Result<OwnedFd> {
+        let raw = self.raw()?;
+        let fd = duplicate(raw.descriptor()?)?;
+        self.expect_back()?;
+        Ok(fd)
+    }
+
+    /// Remembers the mapping, so that it is used again when a descriptor of it comes back.
+    pub(crate) fn expect_back(&self) -> Result<()> {
+        let raw = self.raw()?;
+        raw.mark_shared();
+        registry::remember(object_key(raw.descriptor()?)?, raw);
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! A mapped file, read-only: nothing is read until it is touched.
+//!
+//! Mapped privately and writable: foreign code that ignores "read-only" changes a copy of a page
+//! instead of killing the process. A file that another process shortens reads as zeros where
+//! bytes are gone, and the buffer says so from then on.
+#![expect(unsafe_code, reason = "promises that the mapping is valid")]
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+
+use crate::bus::Watch;
+use crate::descriptor::object_key;
+use crate::mapping::Mapping;
+use crate::{Access, CpuAddress, Error, ObjectKey, RawMemory, Result, TensorMemory};
+
+/// A file mapped for reading.
+pub(crate) struct Mapped {
+    // Dropped in this order: nobody watches an address that is no longer ours.
+    watch: Watch,
+    mapping: Mapping,
+    fd: OwnedFd,
+    size: usize,
+    key: ObjectKey,
+}
+
+impl Mapped {
+    pub(crate) fn new(fd: OwnedFd, size: usize) -> Result<Mapped> {
+        let mapping = Mapping::private(fd.as_fd(), size)
+            .map_err(|errno| Error::system("mapping the file", errno))?;
+        let watch = Watch::new(&mapping, true)?;
+        let key = object_key(fd.as_fd())?;
+        Ok(Mapped { watch, mapping, fd, size, key })
+    }
+}
+
+// SAFETY: the mapping covers `size` bytes and stays until `self` is dropped; it is watched, so
+// bytes taken away by another process are replaced by zeros.
+unsafe impl RawMemory for Mapped {
+    fn memory(&self) -> TensorMemory {
+        TensorMemory::File
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn address(&self) -> CpuAddress {
+        CpuAddress::Fixed(self.mapping.address())
+    }
+
+    fn writable(&self) -> bool {
+        false
+    }
+
+    fn maintained(&self) -> bool {
+        true
+    }
+
+    fn begin(&self, _access: Access) -> Result<NonNull<u8>> {
+        self.intact()?;
+        Ok(self.mapping.address())
+    }
+
+    fn intact(&self) -> Result<()> {
+        if self.watch.lost() { Err(Error::Truncated) } else { Ok(()) }
+    }
+
+    fn object(&self) -> Option<ObjectKey> {
+        Some(self.key)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.fd.as_fd())
+    }
+}

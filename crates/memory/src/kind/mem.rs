@@ -1,0 +1,135 @@
+//! The heap: small blocks from the global allocator, large ones as pages of their own.
+//!
+//! Pages from the kernel are zero when first touched, so a large block costs nothing until it is
+//! used and is never written twice. Blocks of a large page or more start at one and ask for
+//! transparent huge pages: one fault for 2 MiB, not 512.
+#![expect(unsafe_code, reason = "calls the global allocator")]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+#[cfg(all(unix, not(miri)))]
+use crate::mapping::Mapping;
+use crate::{
+    Allocator, CpuAddress, Error, RawBuffer, RawMemory, Request, Result, TensorMemory, Why,
+};
+
+/// Blocks from here on are pages of their own.
+#[cfg(all(unix, not(miri)))]
+const LARGE: usize = 128 << 10;
+
+/// Allocates from the heap of this process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Mem;
+
+pub(super) fn probe() -> Result<&'static dyn Allocator, Why> {
+    Ok(&Mem)
+}
+
+impl Allocator for Mem {
+    fn memory(&self) -> TensorMemory {
+        TensorMemory::Mem
+    }
+
+    fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
+        #[cfg(all(unix, not(miri)))]
+        if request.bytes() >= LARGE {
+            return Ok(RawBuffer::new(Pages::new(request)?, request.name()));
+        }
+        Ok(RawBuffer::new(Block::new(request)?, request.name()))
+    }
+}
+
+/// A block of the global allocator.
+struct Block {
+    address: NonNull<u8>,
+    layout: Layout,
+    size: usize,
+}
+
+// SAFETY: a heap block has no thread affinity; access is ordered by the ledger.
+unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
+
+impl Block {
+    fn new(request: &Request<'_>) -> Result<Block> {
+        let (size, align) = (request.bytes(), request.align());
+        // The allocator must not be asked for nothing; an empty buffer has one byte it never uses.
+        let layout = Layout::from_size_align(size.max(1), align)
+            .map_err(|_| Error::BadRequest { bytes: size, align })?;
+        // SAFETY: the layout has a size above zero.
+        let address = NonNull::new(unsafe { alloc_zeroed(layout) });
+        let address = address.ok_or(Error::OutOfMemory {
+            memory: TensorMemory::Mem,
+            bytes: size,
+            available: None,
+            source: None,
+        })?;
+        Ok(Block { address, layout, size })
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout, freed once.
+        unsafe { dealloc(self.address.as_ptr(), self.layout) }
+    }
+}
+
+// SAFETY: the block is zeroed, aligned as asked, and lives until `self` is dropped.
+unsafe impl RawMemory for Block {
+    fn memory(&self) -> TensorMemory {
+        TensorMemory::Mem
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn address(&self) -> CpuAddress {
+        CpuAddress::Fixed(self.address)
+    }
+}
+
+/// Pages of their own.
+#[cfg(all(unix, not(miri)))]
+struct Pages {
+    mapping: Mapping,
+    size: usize,
+}
+
+#[cfg(all(unix, not(miri)))]
+impl Pages {
+    fn new(request: &Request<'_>) -> Result<Pages> {
+        let size = request.bytes();
+        let large_page = crate::allocator::LARGEST_ALIGNMENT;
+        let align = if size >= large_page { large_page } else { request.align() };
+        let mapping = Mapping::anonymous(size, align).map_err(|source| Error::OutOfMemory {
+            memory: TensorMemory::Mem,
+            bytes: size,
+            available: None,
+            source: Some(source.into()),
+        })?;
+        if size >= large_page {
+            mapping.advise_huge_pages();
+        }
+        Ok(Pages { mapping, size })
+    }
+}
+
+#[cfg(all(unix, not(miri)))]
+// SAFETY: the mapping is zeroed, aligned as asked, and lives until `self` is dropped.
+unsafe impl RawMemory for Pages {
+    fn memory(&self) -> TensorMemory {
+        TensorMemory::Mem
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn address(&self) -> CpuAddress {
+        CpuAddress::Fixed(self.mapping.address())
+    }
+}

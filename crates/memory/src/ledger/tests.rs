@@ -1,0 +1,94 @@
+//! The ledger against a slow model: a list of everything held, searched in full.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const ALL: [Access; 6] = [
+    Access::Read,
+    Access::Write,
+    Access::KernelRead,
+    Access::KernelWrite,
+    Access::ExportRead,
+    Access::ExportWrite,
+];
+
+#[test]
+fn what_excludes_what() {
+    for a in ALL {
+        for b in ALL {
+            assert_eq!(a.excludes(b), b.excludes(a), "{a:?} {b:?}");
+            let reference = |x| matches!(x, Access::Read | Access::Write);
+            let export = |x| matches!(x, Access::ExportRead | Access::ExportWrite);
+            // Nothing may write beside a reference, nothing at all beside a mutable one.
+            if reference(a) && (b.writes() || a == Access::Write) {
+                assert!(a.excludes(b), "{a:?} {b:?}");
+            }
+            // Foreign code never stands in the way of foreign code or of kernels.
+            if export(a) && !reference(b) {
+                assert!(!a.excludes(b), "{a:?} {b:?}");
+            }
+            if !a.writes() && !b.writes() {
+                assert!(!a.excludes(b), "{a:?} {b:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn disjoint_ranges_do_not_meet() {
+    let ledger = Ledger::new();
+    let left = ledger.enter(Access::Write, 0..10).unwrap();
+    let right = ledger.enter(Access::Write, 10..20).unwrap();
+    let against = ledger.enter(Access::Read, 9..11).unwrap_err();
+    assert_eq!(against, Entry { access: Access::Write, range: 0..10 });
+    let nothing = ledger.enter(Access::Write, 5..5).unwrap();
+    for loan in [left, right, nothing] {
+        ledger.release(loan);
+    }
+    assert_eq!(ledger.held(), 0);
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Enter(Access, usize, usize),
+    Release(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let enter = (prop::sample::select(&ALL[..]), 0usize..40, 0usize..12)
+        .prop_map(|(access, start, len)| Step::Enter(access, start, len));
+    let release = (0usize..64).prop_map(Step::Release);
+    prop::collection::vec(prop_oneof![2 => enter, 1 => release], 0..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 1000 }))]
+
+    #[test]
+    fn agrees_with_the_slow_model(steps in steps()) {
+        let ledger = Ledger::new();
+        let mut model: Vec<(Loan, Access, Range<usize>)> = vec![];
+        for step in steps {
+            match step {
+                Step::Enter(access, start, len) => {
+                    let range = start..start + len;
+                    let free = model.iter().all(|(_, held, other)| {
+                        !range.clone().any(|byte| other.contains(&byte)) || !access.excludes(*held)
+                    });
+                    let answer = ledger.enter(access, range.clone());
+                    prop_assert_eq!(answer.is_ok(), free);
+                    if let Ok(loan) = answer {
+                        model.push((loan, access, range));
+                    }
+                }
+                Step::Release(which) if !model.is_empty() => {
+                    let (loan, ..) = model.swap_remove(which % model.len());
+                    ledger.release(loan);
+                }
+                Step::Release(_) => {}
+            }
+            prop_assert_eq!(ledger.held(), model.len());
+        }
+    }
+}

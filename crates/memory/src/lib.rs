@@ -1,0 +1,62 @@
+//! Where tensor bytes live, who owns them, and who may touch them.
+//!
+//! The promise of this crate: bytes reached through a guard of this crate stay valid, stay in
+//! place and belong to nobody else for as long as the guard lives, whatever other safe code in
+//! this process does. Every touch is entered in the ledger of its allocation; a conflict is
+//! [`Error::Busy`] at once.
+//!
+//! The words, from the outside in: a [`Buffer`] is a byte range of a [`RawBuffer`], which owns one
+//! allocation made by an [`Allocator`]; [`ReadGuard`] and [`WriteGuard`] give the CPU the bytes.
+//! What the bytes mean is the business of `tenure-layout` and `tenure-tensor`.
+
+mod allocator;
+mod buffer;
+mod choose;
+mod environment;
+mod error;
+mod guard;
+mod identity;
+pub mod kind;
+mod ledger;
+mod once;
+mod place;
+mod pool;
+mod raw;
+mod registry;
+mod space;
+pub mod statistics;
+mod sync;
+mod tensor_memory;
+pub mod tlsf;
+
+#[cfg(linux_like)]
+mod bus;
+#[cfg(linux_like)]
+mod descriptor;
+#[cfg(linux_like)]
+mod import;
+#[cfg(all(unix, not(miri)))]
+mod mapping;
+#[cfg(linux_like)]
+mod plane;
+#[cfg(linux_like)]
+pub mod share;
+
+pub use allocator::{ALIGNMENT, Allocator, Request};
+pub use buffer::Buffer;
+pub use choose::{allocate, automatic};
+pub use error::{Error, MessageFault, Refusal, Result, Why};
+pub use guard::{Hold, ReadGuard, WriteGuard};
+pub use identity::{BufferIdentity, WeakIdentity};
+pub use ledger::Access;
+pub use place::Place;
+pub use pool::{Pool, PoolLimits, PoolReport};
+pub use raw::{CpuAddress, RawBuffer, RawMemory};
+pub use registry::ObjectKey;
+pub use space::{DeviceVendor, DlDevice, LogicalMemorySpace};
+pub use tensor_memory::TensorMemory;
+
+#[cfg(linux_like)]
+pub use import::{Protection, import, open_file};
+#[cfg(linux_like)]
+pub use plane::PlaneDescriptor;

@@ -1,0 +1,378 @@
+//! One allocation: owns its bytes, gives them back when dropped.
+#![expect(unsafe_code, reason = "the trait that memories implement promises valid addresses")]
+
+use std::fmt;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[cfg(linux_like)]
+use std::os::fd::BorrowedFd;
+
+use crate::ledger::{Ledger, Loan};
+use crate::pool::Home;
+use crate::{
+    Access, BufferIdentity, Error, LogicalMemorySpace, ObjectKey, Refusal, Result,
+    TensorMemory, registry, statistics,
+};
+
+/// How the CPU reaches a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CpuAddress {
+    /// Not at all.
+    None,
+    /// At this address, for as long as the memory exists.
+    Fixed(NonNull<u8>),
+    /// At an address that is known only between [`RawMemory::begin`] and [`RawMemory::end`].
+    WhileMapped,
+}
+
+/// What each kind of memory implements: the owner of one allocation's bytes, which are freed
+/// when it is dropped.
+///
+/// # Safety
+/// For as long as the value exists (for [`CpuAddress::WhileMapped`]: between `begin` and `end`)
+/// the address must be valid for reads of [`RawMemory::size`] initialised bytes and, if
+/// [`RawMemory::writable`], for writes; aligned as the allocator was asked; and not used by
+/// anything else in this process except through the [`RawBuffer`] that owns the value. The
+/// answers of the other methods never change. Reading bytes that another process took away must
+/// not kill this one.
+pub unsafe trait RawMemory: Send + Sync + 'static {
+    /// The memory's name.
+    fn memory(&self) -> TensorMemory;
+
+    /// Where it lives.
+    fn space(&self) -> LogicalMemorySpace {
+        LogicalMemorySpace::MainMemory
+    }
+
+    /// Bytes that may be used.
+    fn size(&self) -> usize;
+
+    /// How the CPU reaches it.
+    fn address(&self) -> CpuAddress;
+
+    /// Whether bytes may be written.
+    fn writable(&self) -> bool {
+        true
+    }
+
+    /// Whether [`RawMemory::begin`] and [`RawMemory::end`] must be called around CPU access.
+    fn maintained(&self) -> bool {
+        false
+    }
+
+    /// Prepares for CPU access and gives the address of the first byte. Called only if
+    /// [`RawMemory::maintained`]; accesses may be nested.
+    ///
+    /// # Errors
+    /// Whatever kept the CPU from the bytes; `end` is then not called.
+    fn begin(&self, _access: Access) -> Result<NonNull<u8>> {
+        match self.address() {
+            CpuAddress::Fixed(address) => Ok(address),
+            _ => Err(Error::NotMappable { memory: self.memory(), space: self.space() }),
+        }
+    }
+
+    /// Ends an access that [`RawMemory::begin`] allowed.
+    fn end(&self, _access: Access) {}
+
+    /// Whether the bytes are still what was mapped.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`] if another process took bytes away.
+    fn intact(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The kernel object behind this memory, if it can be mapped again by whoever can name it;
+    /// this memory must then start at the object's first byte.
+    fn object(&self) -> Option<ObjectKey> {
+        None
+    }
+
+    /// The descriptor that shares this memory with other processes, if there is one.
+    #[cfg(linux_like)]
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Makes the kernel refuse every new way of writing for everyone that gets the descriptor.
+    ///
+    /// # Errors
+    /// [`Error::NotSealable`] if the kernel cannot do that for this memory.
+    #[cfg(linux_like)]
+    fn seal_for_others(&self) -> Result<()> {
+        let reason = "its kind has no seals";
+        Err(Error::NotSealable { memory: self.memory(), reason })
+    }
+}
+
+/// One allocation of any memory.
+pub struct RawBuffer {
+    /// `Some` until dropped; then it is freed or goes home to a pool.
+    core: Option<Box<Core>>,
+    name: Option<Arc<str>>,
+    home: Option<Home>,
+    /// Memories that were tried before the one that served.
+    refusals: Vec<Refusal>,
+}
+
+/// What stays together when a raw buffer goes through a pool.
+pub(crate) struct Core {
+    memory: Box<dyn RawMemory>,
+    /// Shared with other mappings of the same kernel object.
+    ledger: Arc<Ledger>,
+    identity: BufferIdentity,
+    object: Option<ObjectKey>,
+    /// Copies of the memory's own answers, so that a guard costs no virtual call.
+    address: CpuAddress,
+    size: usize,
+    kind: TensorMemory,
+    writable: bool,
+    maintained: bool,
+    /// A descriptor was given away, so others may hold the bytes after this process let go.
+    shared: AtomicBool,
+    record: statistics::Record,
+}
+
+// SAFETY: the address is a copy of what the memory answers, which is `Send + Sync` itself; bytes
+// are reached through the ledger only.
+unsafe impl Send for Core {}
+// SAFETY: as above.
+unsafe impl Sync for Core {}
+
+impl RawBuffer {
+    /// Takes ownership of memory. Its identity is new, unless the same kernel object is mapped
+    /// already.
+    pub fn new(memory: impl RawMemory, name: Option<&str>) -> RawBuffer {
+        let kind = memory.memory();
+        let (address, size) = (memory.address(), memory.size());
+        let (writable, maintained) = (memory.writable(), memory.maintained());
+        let object = memory.object();
+        let (ledger, identity) = registry::join(object);
+        let name: Option<Arc<str>> = name.map(Arc::from);
+        let record = statistics::Record::new(identity.id(), kind, size, name.clone());
+        let core = Core {
+            memory: Box::new(memory),
+            ledger,
+            identity,
+            object,
+            address,
+            size,
+            kind,
+            writable,
+            maintained,
+            shared: AtomicBool::new(false),
+            record,
+        };
+        RawBuffer { core: Some(Box::new(core)), name, home: None, refusals: vec![] }
+    }
+
+    /// A core from a pool, in use again.
+    pub(crate) fn again(core: Box<Core>, name: Option<&str>, home: Home) -> RawBuffer {
+        let name: Option<Arc<str>> = name.map(Arc::from);
+        core.record.rename(name.clone());
+        RawBuffer { core: Some(core), name, home: Some(home), refusals: vec![] }
+    }
+
+    /// The same buffer, to go home to a pool when dropped.
+    pub(crate) fn with_home(mut self, home: Home) -> RawBuffer {
+        self.home = Some(home);
+        self
+    }
+
+    /// The same buffer, remembering which memories were tried before this one served.
+    pub(crate) fn with_refusals(mut self, refusals: Vec<Refusal>) -> RawBuffer {
+        self.refusals = refusals;
+        self
+    }
+
+    /// Which memories an automatic choice tried before this one, and why they did not serve.
+    pub fn refusals(&self) -> &[Refusal] {
+        &self.refusals
+    }
+
+    fn core(&self) -> &Core {
+        match &self.core {
+            Some(core) => core,
+            None => unreachable!("a raw buffer has its core until it is dropped"),
+        }
+    }
+
+    /// Bytes that may be used.
+    pub fn size(&self) -> usize {
+        self.core().size
+    }
+
+    /// The memory's name.
+    pub fn memory(&self) -> TensorMemory {
+        self.core().kind
+    }
+
+    /// Where the bytes live.
+    pub fn space(&self) -> LogicalMemorySpace {
+        self.core().memory.space()
+    }
+
+    /// Whether the CPU can map it.
+    pub fn cpu_accessible(&self) -> bool {
+        self.core().address != CpuAddress::None
+    }
+
+    /// Whether bytes may be written.
+    pub fn writable(&self) -> bool {
+        self.core().writable
+    }
+
+    /// Which allocation this is.
+    pub fn identity(&self) -> &BufferIdentity {
+        &self.core().identity
+    }
+
+    /// The name it was asked for with.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// How many guards, kernels and exports hold bytes of it now.
+    pub fn held(&self) -> usize {
+        self.core().ledger.held()
+    }
+
+    /// Whether the bytes are still what was mapped.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`] if another process cut a mapped file.
+    pub fn intact(&self) -> Result<()> {
+        self.core().memory.intact()
+    }
+
+    /// Enters an access in the ledger and gives the address of `range`.
+    ///
+    /// The address is valid for `range`, in the direction asked, until [`RawBuffer::leave`].
+    pub(crate) fn enter(
+        &self,
+        access: Access,
+        range: Range<usize>,
+    ) -> Result<(NonNull<u8>, Loan)> {
+        let core = self.core();
+        if range.start > range.end || range.end > core.size {
+            let Range { start, end } = range;
+            return Err(Error::OutOfBounds { start, end, len: core.size });
+        }
+        if access.writes() && !core.writable {
+            return Err(Error::ReadOnly { memory: core.kind });
+        }
+        let start = range.start;
+        let loan = core.ledger.enter(access, range.clone()).map_err(|held| Error::Busy {
+            asked: access,
+            range,
+            held: held.access,
+            held_range: held.range,
+            name: self.name.clone(),
+        })?;
+        let base = match core.address {
+            CpuAddress::Fixed(base) if !core.maintained => Ok(base),
+            CpuAddress::None => {
+                Err(Error::NotMappable { memory: core.kind, space: core.memory.space() })
+            }
+            _ => core.memory.begin(access),
+        };
+        match base {
+            // SAFETY: `start <= size`, so the result stays inside the allocation (or one past its
+            // end), by the contract of `RawMemory`.
+            Ok(base) => Ok((unsafe { base.add(start) }, loan)),
+            Err(error) => {
+                core.ledger.release(loan);
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends what [`RawBuffer::enter`] began.
+    pub(crate) fn leave(&self, access: Access, loan: Loan) {
+        let core = self.core();
+        if core.maintained {
+            core.memory.end(access);
+        }
+        core.ledger.release(loan);
+    }
+
+    /// The address of the first byte, if it never changes; entered in no ledger.
+    pub(crate) fn fixed_address(&self) -> Option<NonNull<u8>> {
+        match self.core().address {
+            CpuAddress::Fixed(address) => Some(address),
+            _ => None,
+        }
+    }
+
+    /// The descriptor that shares this memory.
+    ///
+    /// # Errors
+    /// [`Error::NoDescriptor`] if it has none.
+    #[cfg(linux_like)]
+    pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.core().memory.descriptor().ok_or(Error::NoDescriptor { memory: self.memory() })
+    }
+
+    /// Makes the kernel refuse writing to everybody that gets the descriptor from now on.
+    ///
+    /// # Errors
+    /// [`Error::NotSealable`] if the kernel cannot do that for this memory.
+    #[cfg(linux_like)]
+    pub fn seal_for_others(&self) -> Result<()> {
+        self.core().memory.seal_for_others()
+    }
+
+    /// Remembers that others may hold the bytes: a pool must not reuse them.
+    pub(crate) fn mark_shared(&self) {
+        self.core().shared.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Core {
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(crate) fn is_aligned(&self, align: usize) -> bool {
+        match self.address {
+            CpuAddress::Fixed(address) => address.addr().get().is_multiple_of(align),
+            _ => false,
+        }
+    }
+
+    /// Whether nobody outside this process can hold the bytes.
+    pub(crate) fn reusable(&self) -> bool {
+        !self.shared.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        if let Some(key) = self.object {
+            registry::leave(key, &self.ledger);
+        }
+    }
+}
+
+impl Drop for RawBuffer {
+    fn drop(&mut self) {
+        if let (Some(core), Some(home)) = (self.core.take(), self.home.take()) {
+            home.take_back(core);
+        }
+    }
+}
+
+impl fmt::Debug for RawBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawBuffer")
+            .field("id", &self.identity().id())
+            .field("memory", &self.memory())
+            .field("size", &self.size())
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,231 @@
+//! Descriptors and small messages between processes, over a Unix socket.
+//!
+//! A message is a fixed head (mark, version, length, number of descriptors), a body that this
+//! module does not look into, and descriptors. Works on stream and sequenced-packet sockets; on a
+//! stream, several messages may follow each other.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, socket_type};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketType, recvmsg, sendmsg,
+};
+use smallvec::SmallVec;
+
+use crate::error::MessageFault;
+use crate::{Error, Result};
+
+/// The version this build speaks.
+pub const VERSION: u16 = 1;
+/// The longest body.
+pub const LONGEST_BODY: usize = 16 << 10;
+/// The most descriptors with one message: one for each plane of an image.
+pub const MOST_DESCRIPTORS: usize = 4;
+
+const MARK: u32 = u32::from_le_bytes(*b"TNUR");
+const HEAD: usize = 12;
+
+/// A message as it arrived: nothing in `body` has been believed yet.
+#[derive(Debug)]
+pub struct Message {
+    /// The body.
+    pub body: Vec<u8>,
+    /// The descriptors.
+    pub descriptors: SmallVec<[OwnedFd; MOST_DESCRIPTORS]>,
+}
+
+/// Who is at the other end of a socket, as the kernel knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer {
+    /// Process id at the time of connecting.
+    pub pid: u32,
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+}
+
+/// Who is at the other end.
+///
+/// # Errors
+/// If the descriptor is no connected Unix socket.
+pub fn peer(socket: impl AsFd) -> Result<Peer> {
+    let credentials = sockopt::socket_peercred(socket)
+        .map_err(|errno| Error::system("asking who is at the other end", errno))?;
+    Ok(Peer {
+        pid: credentials.pid.as_raw_nonzero().get().unsigned_abs(),
+        uid: credentials.uid.as_raw(),
+        gid: credentials.gid.as_raw(),
+    })
+}
+
+/// Sends a body with descriptors.
+///
+/// # Errors
+/// If body or descriptors are too many, or the socket refuses.
+pub fn send(
+    socket: impl AsFd,
+    body: &[u8],
+    descriptors: &[BorrowedFd<'_>],
+) -> Result<()> {
+    let too_long = body.len() > LONGEST_BODY;
+    if too_long || descriptors.len() > MOST_DESCRIPTORS {
+        let reason = if too_long {
+            MessageFault::Length { said: body.len(), limit: LONGEST_BODY }
+        } else {
+            MessageFault::Descriptors { found: descriptors.len(), expected: MOST_DESCRIPTORS }
+        };
+        return Err(Error::Message { reason });
+    }
+    let mut message = Vec::with_capacity(HEAD + body.len());
+    message.extend_from_slice(&MARK.to_le_bytes());
+    message.extend_from_slice(&VERSION.to_le_bytes());
+    message.extend_from_slice(&(descriptors.len() as u16).to_le_bytes());
+    message.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    message.extend_from_slice(body);
+
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() {
+        ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
+    }
+    let mut sent = 0;
+    while sent < message.len() {
+        let rest = [IoSlice::new(&message[sent..])];
+        match sendmsg(&socket, &rest, &mut ancillary, SendFlags::NOSIGNAL) {
+            Ok(bytes) => {
+                sent += bytes;
+                // The descriptors went with the first byte.
+                ancillary.clear();
+            }
+            Err(Errno::INTR) => {}
+            Err(Errno::PIPE | Errno::CONNRESET) => return Err(Error::Closed { midway: sent > 0 }),
+            Err(errno) => return Err(Error::system("sending a message", errno)),
+        }
+    }
+    Ok(())
+}
+
+/// Receives one message. Descriptors of a message that is refused are closed.
+///
+/// # Errors
+/// [`Error::Closed`] if the other side is gone, [`Error::Message`] if what came is not a message
+/// of ours, and whatever the socket says.
+pub fn receive(socket: impl AsFd) -> Result<Message> {
+    let socket = socket.as_fd();
+    let kind =
+        socket_type(socket).map_err(|errno| Error::system("asking what the socket is", errno))?;
+    let mut descriptors = SmallVec::new();
+    if kind == SocketType::STREAM {
+        let mut head = [0; HEAD];
+        fill(socket, &mut head, &mut descriptors, true)?;
+        let (count, len) = read_head(&head)?;
+        let mut body = vec![0; len];
+        fill(socket, &mut body, &mut descriptors, false)?;
+        return whole(body, descriptors, count);
+    }
+    let mut packet = vec![0; HEAD + LONGEST_BODY];
+    let (got, flags) = once(socket, &mut packet, &mut descriptors)?;
+    if got == 0 {
+        return Err(Error::Closed { midway: false });
+    }
+    packet.truncate(got);
+    let short = || {
+        let limit = got.saturating_sub(HEAD);
+        Error::Message { reason: MessageFault::Length { said: HEAD, limit } }
+    };
+    let (head, body) = packet.split_first_chunk::<HEAD>().ok_or_else(short)?;
+    let (count, len) = read_head(head)?;
+    if body.len() != len || flags.contains(ReturnFlags::TRUNC) {
+        let reason = MessageFault::Length { said: len, limit: body.len() };
+        return Err(Error::Message { reason });
+    }
+    whole(body.to_vec(), descriptors, count)
+}
+
+/// Number of descriptors and length of the body, if the head is one of ours.
+fn read_head(head: &[u8; HEAD]) -> Result<(usize, usize)> {
+    let [a, b, c, d, v0, v1, n0, n1, l0, l1, l2, l3] = *head;
+    let refuse = |reason| Err(Error::Message { reason });
+    let (mark, version) = (u32::from_le_bytes([a, b, c, d]), u16::from_le_bytes([v0, v1]));
+    if mark != MARK {
+        return refuse(MessageFault::NotOurs { found: mark });
+    }
+    if version != VERSION {
+        return refuse(MessageFault::Version { found: version, known: VERSION });
+    }
+    let len = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+    if len > LONGEST_BODY {
+        return refuse(MessageFault::Length { said: len, limit: LONGEST_BODY });
+    }
+    Ok((u16::from_le_bytes([n0, n1]) as usize, len))
+}
+
+fn whole(
+    body: Vec<u8>,
+    descriptors: SmallVec<[OwnedFd; MOST_DESCRIPTORS]>,
+    expected: usize,
+) -> Result<Message> {
+    if descriptors.len() != expected {
+        let reason = MessageFault::Descriptors { found: descriptors.len(), expected };
+        return Err(Error::Message { reason });
+    }
+    Ok(Message { body, descriptors })
+}
+
+/// Fills `bytes` from a stream.
+fn fill(
+    socket: BorrowedFd<'_>,
+    bytes: &mut [u8],
+    descriptors: &mut SmallVec<[OwnedFd; MOST_DESCRIPTORS]>,
+    first: bool,
+) -> Result<()> {
+    let mut got = 0;
+    while got < bytes.len() {
+        let (more, _) = once(socket, &mut bytes[got..], descriptors)?;
+        if more == 0 {
+            return Err(Error::Closed { midway: !first || got > 0 });
+        }
+        got += more;
+    }
+    Ok(())
+}
+
+/// One `recvmsg`, with whatever descriptors came.
+fn once(
+    socket: BorrowedFd<'_>,
+    bytes: &mut [u8],
+    descriptors: &mut SmallVec<[OwnedFd; MOST_DESCRIPTORS]>,
+) -> Result<(usize, ReturnFlags)> {
+    // Room for more than is allowed, so that too many are counted and closed, not cut off.
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS + 1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let received = loop {
+        let mut parts = [IoSliceMut::new(bytes)];
+        match recvmsg(socket, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+            Ok(received) => break received,
+            Err(Errno::INTR) => {}
+            Err(Errno::CONNRESET) => return Err(Error::Closed { midway: false }),
+            Err(errno) => return Err(Error::system("receiving a message", errno)),
+        }
+    };
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(fds) = message {
+            descriptors.extend(fds);
+        }
+    }
+    if received.flags.contains(ReturnFlags::CTRUNC) {
+        // The kernel drops what this process has no room for in its table.
+        let reason = if descriptors.len() > MOST_DESCRIPTORS {
+            MessageFault::Descriptors { found: descriptors.len(), expected: MOST_DESCRIPTORS }
+        } else {
+            MessageFault::DescriptorsLost
+        };
+        return Err(Error::Message { reason });
+    }
+    Ok((received.bytes, received.flags))
+}

@@ -1,0 +1,62 @@
+//! The chores of the repository, as `cargo xtask <command>`: checks that need more than one line
+//! of shell, and the files that are generated and checked in. Nothing here is part of a release.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its terminal")]
+
+mod cargo;
+mod cli_reference;
+mod examples;
+mod failure;
+mod features;
+mod generated;
+mod licences;
+mod unsafe_table;
+
+use std::process::ExitCode;
+
+use failure::{Failure, Outcome};
+
+const HELP: &str = "\
+The chores of the repository
+
+Usage: cargo xtask <command>
+
+Commands:
+  licences                  check licences, sources, bans and duplicates of all dependencies
+  features [--list]         check every feature of every library alone, or list the checks
+  examples                  run every example of the package `tenure`
+  generated [--check]       write all generated files, or fail if one is not current
+  unsafe-table [--check]    only the table of unsafe code in ARCHITECTURE.md
+  cli-reference [--check]   only the command reference docs/cli.md";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Outcome {
+    match words {
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(())
+        }
+        ["licences"] => licences::check(),
+        ["features"] => features::check(),
+        ["features", "--list"] => features::list(),
+        ["examples"] => examples::run(),
+        ["generated"] => generated::write(generated::ALL),
+        ["generated", "--check"] => generated::check(generated::ALL),
+        ["unsafe-table"] => generated::write(&[unsafe_table::page]),
+        ["unsafe-table", "--check"] => generated::check(&[unsafe_table::page]),
+        ["cli-reference"] => generated::write(&[cli_reference::page]),
+        ["cli-reference", "--check"] => generated::check(&[cli_reference::page]),
+        _ => Err(Failure::new(format!("unknown command `{}`\n\n{HELP}", words.join(" ")))),
+    }
+}
