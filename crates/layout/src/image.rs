@@ -191,14 +191,14 @@ impl ImageLayout {
         )
     }
 
-    /// The same image `bytes` further into its buffer.
+    /// The same image `bytes` further into (or, if negative, nearer to the start of) its buffer.
     ///
     /// # Errors
     /// If that leaves the address space.
-    pub fn shifted(&self, bytes: usize) -> Result<ImageLayout> {
+    pub fn shifted(&self, bytes: isize) -> Result<ImageLayout> {
         let mut places: SmallVec<[_; 4]> = SmallVec::new();
         for plane in &self.planes {
-            let offset = plane.offset.checked_add(bytes).ok_or(Error::ImageTooLarge {
+            let offset = plane.offset.checked_add_signed(bytes).ok_or(Error::ImageTooLarge {
                 format: self.format,
                 width: self.width,
                 height: self.height,

@@ -73,11 +73,8 @@ impl Layout {
             return Err(Error::RankMismatch { shape: shape.len(), strides: strides.len() });
         }
         let elements = product(shape)?;
-        let unaddressable = || Error::Unaddressable {
-            shape: shape.into(),
-            strides: strides.into(),
-            offset,
-        };
+        let unaddressable =
+            || Error::Unaddressable { shape: shape.into(), strides: strides.into(), offset };
         let span = if elements == 0 {
             offset..offset
         } else {
@@ -99,9 +96,10 @@ impl Layout {
             return Ok(());
         }
         let last = self.shape.iter().rposition(|&dim| dim > 1);
-        let whole = self.shape.iter().zip(&self.strides).enumerate().all(|(axis, (&dim, &step))| {
-            dim <= 1 || if Some(axis) == last { step == 1 } else { step % 2 == 0 }
-        });
+        let whole =
+            self.shape.iter().zip(&self.strides).enumerate().all(|(axis, (&dim, &step))| {
+                dim <= 1 || if Some(axis) == last { step == 1 } else { step % 2 == 0 }
+            });
         if whole {
             Ok(())
         } else {

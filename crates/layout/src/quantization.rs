@@ -78,8 +78,7 @@ impl Quantization {
     /// If the axis does not exist or has another length than there are scales.
     pub fn check_shape(&self, shape: &[usize]) -> Result<()> {
         let Some(axis) = self.axis else { return Ok(()) };
-        let &expected =
-            shape.get(axis).ok_or(Error::NoSuchAxis { axis, rank: shape.len() })?;
+        let &expected = shape.get(axis).ok_or(Error::NoSuchAxis { axis, rank: shape.len() })?;
         let given = self.scales.len();
         if given == expected {
             Ok(())
@@ -125,9 +124,7 @@ impl Quantization {
     /// What is left of the quantisation when one index of `axis` is taken and the axis removed.
     pub fn after_index(&self, axis: usize, index: usize) -> Quantization {
         match self.axis {
-            Some(own) if own == axis => {
-                Quantization { axis: None, ..self.sliced(index, 1, 1) }
-            }
+            Some(own) if own == axis => Quantization { axis: None, ..self.sliced(index, 1, 1) },
             Some(own) if own > axis => Quantization { axis: Some(own - 1), ..self.clone() },
             _ => self.clone(),
         }

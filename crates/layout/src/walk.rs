@@ -116,11 +116,8 @@ impl WalkPair {
 
 /// A 4-bit layout whose rows are whole bytes, as a layout of bytes.
 fn as_bytes(layout: &Layout) -> Result<Layout> {
-    let refuse = || Error::SubByte {
-        dtype: layout.dtype(),
-        element: 0,
-        strides: layout.strides().into(),
-    };
+    let refuse =
+        || Error::SubByte { dtype: layout.dtype(), element: 0, strides: layout.strides().into() };
     let last = layout.shape().iter().rposition(|&dim| dim > 1).ok_or_else(refuse)?;
     let mut shape: crate::Dims = layout.shape().into();
     let mut strides: crate::Strides = layout.strides().into();
@@ -188,8 +185,10 @@ mod tests {
         let flat = Layout::contiguous(DType::U8, &[3, 480, 640]).unwrap();
         let hwc = Layout::contiguous(DType::U8, &[480, 640, 3]).unwrap();
         let walk = WalkPair::new(&flat, &hwc.permute(&[2, 0, 1]).unwrap()).unwrap();
-        let axes =
-            [Axis { len: 3, write: 480 * 640, read: 1 }, Axis { len: 480 * 640, write: 1, read: 3 }];
+        let axes = [
+            Axis { len: 3, write: 480 * 640, read: 1 },
+            Axis { len: 480 * 640, write: 1, read: 3 },
+        ];
         assert_eq!(walk.axes.as_slice(), &axes);
         assert_eq!(walk.run, 1);
     }

@@ -9,6 +9,11 @@ pub const ALIGNMENT: usize = 256;
 /// The largest alignment that can be asked for: a large page.
 pub(crate) const LARGEST_ALIGNMENT: usize = 2 << 20;
 
+/// The address of buffers without bytes: aligned like all others, and never read.
+pub(crate) fn nowhere() -> std::ptr::NonNull<u8> {
+    std::ptr::NonNull::without_provenance(const { std::num::NonZero::new(ALIGNMENT).unwrap() })
+}
+
 /// What is asked of an allocator.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {

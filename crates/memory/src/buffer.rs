@@ -217,6 +217,11 @@ impl Buffer {
         Some(Place { allocation, range: start..start + self.len })
     }
 
+    /// Which byte of the allocation the buffer starts at; of the lazy buffer while there is none.
+    pub fn start(&self) -> usize {
+        self.root.place.get().map_or(0, |placed| placed.offset) + self.offset
+    }
+
     /// Whether some byte belongs to both buffers. Two lazy buffers without a place share bytes
     /// exactly if they are slices of one buffer that overlap.
     pub fn aliases(&self, other: &Buffer) -> bool {
@@ -246,6 +251,15 @@ impl Buffer {
     pub fn hold(&self, access: Access, range: Range<usize>) -> Result<Hold> {
         let (placed, range) = self.locate(range)?;
         Hold::new(&placed.raw, access, range)
+    }
+
+    /// Holds bytes of the whole allocation that this buffer lies in: for work on several parts
+    /// of one allocation that interleave.
+    ///
+    /// # Errors
+    /// As [`Buffer::hold`].
+    pub fn hold_around(&self, access: Access, range: Range<usize>) -> Result<Hold> {
+        Hold::new(&self.placed()?.raw, access, range)
     }
 
     /// All bytes, to read.

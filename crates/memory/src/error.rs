@@ -110,7 +110,10 @@ pub enum Error {
         source: io::Error,
     },
     /// More bytes than can be addressed, or an alignment that is no power of two.
-    #[error("{bytes} bytes aligned to {align} cannot be allocated (alignment: a power of two up to {})", crate::allocator::LARGEST_ALIGNMENT)]
+    #[error(
+        "{bytes} bytes aligned to {align} cannot be allocated (alignment: a power of two up to {})",
+        crate::allocator::LARGEST_ALIGNMENT
+    )]
     BadRequest {
         /// Bytes asked for.
         bytes: usize,
@@ -142,7 +145,9 @@ pub enum Error {
         id: u64,
     },
     /// Memory that the CPU cannot reach.
-    #[error("memory {memory} in space {space} cannot be mapped for the CPU: copy it to main memory")]
+    #[error(
+        "memory {memory} in space {space} cannot be mapped for the CPU: copy it to main memory"
+    )]
     NotMappable {
         /// The memory.
         memory: TensorMemory,
@@ -156,7 +161,9 @@ pub enum Error {
         memory: TensorMemory,
     },
     /// Memory without a file descriptor.
-    #[error("{memory} memory has no file descriptor: allocate with memory shm (or dma) to share it")]
+    #[error(
+        "{memory} memory has no file descriptor: allocate with memory shm (or dma) to share it"
+    )]
     NoDescriptor {
         /// The memory.
         memory: TensorMemory,
@@ -176,13 +183,17 @@ pub enum Error {
         reason: &'static str,
     },
     /// A descriptor that is not memory.
-    #[error("the file descriptor is {found}, not memory that can be mapped (a sealed memory file, a DMA-BUF or a regular file)")]
+    #[error(
+        "the file descriptor is {found}, not memory that can be mapped (a sealed memory file, a DMA-BUF or a regular file)"
+    )]
     NotMemory {
         /// What it is.
         found: &'static str,
     },
     /// A descriptor whose memory another process could take away.
-    #[error("the file descriptor is {found}: it can shrink while it is mapped; pass a memory file that can be sealed against shrinking")]
+    #[error(
+        "the file descriptor is {found}: it can shrink while it is mapped; pass a memory file that can be sealed against shrinking"
+    )]
     Unsealed {
         /// What it is.
         found: &'static str,

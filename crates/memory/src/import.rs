@@ -4,7 +4,7 @@
 //! whatever descriptor it comes in, and where possible one mapping.
 
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -107,7 +107,8 @@ fn find(key: ObjectKey, writable: bool, asked: Protection) -> Option<Arc<RawBuff
 }
 
 fn map_sealed(fd: OwnedFd, size: usize, writable: bool) -> Result<Shared> {
-    let seals = fs::fcntl_get_seals(&fd).map_err(|errno| Error::system("reading the seals", errno))?;
+    let seals =
+        fs::fcntl_get_seals(&fd).map_err(|errno| Error::system("reading the seals", errno))?;
     if !seals.contains(SealFlags::SHRINK) {
         // Not sealed by its maker: we do it, so that nobody can take the bytes away.
         fs::fcntl_add_seals(&fd, SealFlags::SHRINK)
@@ -156,8 +157,17 @@ impl Buffer {
         Ok(fd)
     }
 
+    /// The descriptor, to send to another process.
+    ///
+    /// # Errors
+    /// [`Error::NoDescriptor`] if the memory has none.
+    pub fn lend_descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.expect_back()?;
+        self.raw()?.descriptor()
+    }
+
     /// Remembers the mapping, so that it is used again when a descriptor of it comes back.
-    pub(crate) fn expect_back(&self) -> Result<()> {
+    fn expect_back(&self) -> Result<()> {
         let raw = self.raw()?;
         raw.mark_shared();
         registry::remember(object_key(raw.descriptor()?)?, raw);

@@ -35,7 +35,7 @@ impl Mapping {
     /// Nothing mapped, for empty buffers.
     #[cfg(linux_like)]
     pub(crate) fn empty() -> Mapping {
-        Mapping { address: NonNull::dangling(), len: 0 }
+        Mapping { address: crate::allocator::nowhere(), len: 0 }
     }
 
     /// Zeroed private pages that start at a multiple of `align`.

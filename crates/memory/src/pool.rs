@@ -214,9 +214,7 @@ impl State {
     fn take(&mut self, class: usize, align: usize) -> Option<Box<Core>> {
         let list = self.kept.get_mut(&class)?;
         // Everything is aligned to the usual alignment; more is rarely asked for.
-        let at = list
-            .iter()
-            .rposition(|kept| align <= ALIGNMENT || kept.core.is_aligned(align))?;
+        let at = list.iter().rposition(|kept| align <= ALIGNMENT || kept.core.is_aligned(align))?;
         let Kept { core, .. } = list.remove(at);
         self.report.kept -= 1;
         self.report.kept_bytes -= core.size();

@@ -13,8 +13,8 @@ use std::os::fd::BorrowedFd;
 use crate::ledger::{Ledger, Loan};
 use crate::pool::Home;
 use crate::{
-    Access, BufferIdentity, Error, LogicalMemorySpace, ObjectKey, Refusal, Result,
-    TensorMemory, registry, statistics,
+    Access, BufferIdentity, Error, LogicalMemorySpace, ObjectKey, Refusal, Result, TensorMemory,
+    registry, statistics,
 };
 
 /// How the CPU reaches a memory.
@@ -252,11 +252,7 @@ impl RawBuffer {
     /// Enters an access in the ledger and gives the address of `range`.
     ///
     /// The address is valid for `range`, in the direction asked, until [`RawBuffer::leave`].
-    pub(crate) fn enter(
-        &self,
-        access: Access,
-        range: Range<usize>,
-    ) -> Result<(NonNull<u8>, Loan)> {
+    pub(crate) fn enter(&self, access: Access, range: Range<usize>) -> Result<(NonNull<u8>, Loan)> {
         let core = self.core();
         if range.start > range.end || range.end > core.size {
             let Range { start, end } = range;

@@ -37,7 +37,8 @@ pub(crate) fn join(key: Option<ObjectKey>) -> (Arc<Ledger>, BufferIdentity) {
     let Some(key) = key else { return (Arc::new(Ledger::new()), BufferIdentity::new()) };
     with(|known| {
         if let Some(entry) = known.get(&key)
-            && let (Some(ledger), Some(identity)) = (entry.ledger.upgrade(), entry.identity.upgrade())
+            && let (Some(ledger), Some(identity)) =
+                (entry.ledger.upgrade(), entry.identity.upgrade())
         {
             return (ledger, identity);
         }

@@ -22,7 +22,7 @@ use crate::{Error, Result};
 /// The version this build speaks.
 pub const VERSION: u16 = 1;
 /// The longest body.
-pub const LONGEST_BODY: usize = 16 << 10;
+pub const LONGEST_BODY: usize = 128 << 10;
 /// The most descriptors with one message: one for each plane of an image.
 pub const MOST_DESCRIPTORS: usize = 4;
 
@@ -67,11 +67,7 @@ pub fn peer(socket: impl AsFd) -> Result<Peer> {
 ///
 /// # Errors
 /// If body or descriptors are too many, or the socket refuses.
-pub fn send(
-    socket: impl AsFd,
-    body: &[u8],
-    descriptors: &[BorrowedFd<'_>],
-) -> Result<()> {
+pub fn send(socket: impl AsFd, body: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<()> {
     let too_long = body.len() > LONGEST_BODY;
     if too_long || descriptors.len() > MOST_DESCRIPTORS {
         let reason = if too_long {

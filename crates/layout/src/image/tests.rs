@@ -47,10 +47,7 @@ fn strides_of_chroma_follow_luma() {
 #[test]
 fn bad_geometry_is_refused() {
     let new = ImageLayout::new;
-    assert!(matches!(
-        new(PixelFormat::Rgb, DType::U8, 0, 4, None),
-        Err(Error::EmptyImage { .. })
-    ));
+    assert!(matches!(new(PixelFormat::Rgb, DType::U8, 0, 4, None), Err(Error::EmptyImage { .. })));
     assert!(matches!(
         new(PixelFormat::Rgb, DType::U8, 10, 4, Some(29)),
         Err(Error::StrideTooShort { stride: 29, minimum: 30 })

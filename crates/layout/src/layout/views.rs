@@ -97,9 +97,8 @@ impl Layout {
     pub fn permute(&self, axes: &[usize]) -> Result<Layout> {
         let rank = self.rank();
         let mut seen: SmallVec<[bool; 8]> = SmallVec::from_elem(false, rank);
-        let fresh = |axis: &usize| {
-            seen.get_mut(*axis).is_some_and(|seen| !std::mem::replace(seen, true))
-        };
+        let fresh =
+            |axis: &usize| seen.get_mut(*axis).is_some_and(|seen| !std::mem::replace(seen, true));
         if axes.len() != rank || !axes.iter().all(fresh) {
             return Err(Error::NotAPermutation { axes: axes.into(), rank });
         }
@@ -143,13 +142,10 @@ impl Layout {
     /// # Errors
     /// If a dimension is neither 1 nor already right.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Layout> {
-        let refuse =
-            || Error::NotBroadcastable { from: self.shape.clone(), to: shape.into() };
+        let refuse = || Error::NotBroadcastable { from: self.shape.clone(), to: shape.into() };
         let added = shape.len().checked_sub(self.rank()).ok_or_else(refuse)?;
         let mut strides: Strides = SmallVec::from_elem(0, added);
-        for ((&have, &want), &stride) in
-            self.shape.iter().zip(&shape[added..]).zip(&self.strides)
-        {
+        for ((&have, &want), &stride) in self.shape.iter().zip(&shape[added..]).zip(&self.strides) {
             match have {
                 _ if have == want => strides.push(stride),
                 1 => strides.push(0),
@@ -168,6 +164,17 @@ impl Layout {
             return Err(Error::DTypeMismatch { left: self.dtype, right: dtype });
         }
         Ok(Layout { dtype, ..self.clone() })
+    }
+
+    /// The same layout counted from byte `start` of the buffer.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`] if elements lie before `start`.
+    pub fn counted_from(&self, start: usize) -> Result<Layout> {
+        if self.span.start < start {
+            return Err(Error::OutOfBounds { end: start, available: self.span.start });
+        }
+        Layout::strided(self.dtype, &self.shape, &self.strides, self.offset - start)
     }
 
     /// The same layout `bytes` further into the buffer.

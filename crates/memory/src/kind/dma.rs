@@ -17,7 +17,9 @@ fn look() -> Why {
         return Why::NotOnThisSystem("DMA-BUF");
     }
     match fs::read_dir("/dev/dma_heap") {
-        Ok(_) => Why::NotInThisBuild("/dev/dma_heap exists, but this version does not allocate from it"),
+        Ok(_) => {
+            Why::NotInThisBuild("/dev/dma_heap exists, but this version does not allocate from it")
+        }
         Err(error) => Why::Refused { what: "/dev/dma_heap", reason: error.to_string() },
     }
 }

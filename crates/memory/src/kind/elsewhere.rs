@@ -5,7 +5,9 @@ use crate::{Allocator, Result, Why};
 type Answer = Result<&'static dyn Allocator, Why>;
 
 pub(super) fn pbo() -> Answer {
-    Err(Why::NotAllocated("pixel buffers belong to an OpenGL context: an image processor makes them"))
+    Err(Why::NotAllocated(
+        "pixel buffers belong to an OpenGL context: an image processor makes them",
+    ))
 }
 
 pub(super) fn file() -> Answer {

@@ -102,7 +102,7 @@ pub unsafe fn adopt(
     }
     let Description { memory, space, writable } = description;
     let _keep_alive = Box::new(keep_alive);
-    let address = address.or(Some(NonNull::dangling()));
+    let address = address.or(Some(crate::allocator::nowhere()));
     let foreign = Foreign { address, size, memory, space, writable, _keep_alive };
     Ok(RawBuffer::new(foreign, name))
 }

@@ -211,9 +211,7 @@ pub fn open_named(name: &str, writable: bool) -> Result<RawBuffer> {
     let mode = if writable { shm::OFlags::RDWR } else { shm::OFlags::RDONLY };
     let fd = shm::open(name, mode, Mode::empty())
         .map_err(|errno| Error::system("opening named shared memory", errno))?;
-    let size = fs::fstat(&fd)
-        .map_err(|errno| Error::system("asking for the size", errno))?
-        .st_size;
+    let size = fs::fstat(&fd).map_err(|errno| Error::system("asking for the size", errno))?.st_size;
     let size = usize::try_from(size).unwrap_or(0);
     let mapping = Mapping::shared(fd.as_fd(), size, writable)
         .map_err(|errno| Error::system("mapping named shared memory", errno))?;

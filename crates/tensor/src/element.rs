@@ -5,7 +5,7 @@ use std::fmt;
 use bytemuck::Pod;
 use half::{bf16, f16};
 
-use crate::DType;
+use tenure_layout::DType;
 
 mod sealed {
     pub trait Sealed {}
@@ -25,7 +25,7 @@ pub trait ElementKind: sealed::Sealed + Send + Sync + 'static {
 }
 
 /// An element type known at compile time.
-pub trait Element: ElementKind + Copy {
+pub trait Element: ElementKind + Copy + Into<Self::Stored> {
     /// Its run-time name.
     const DTYPE: DType;
 }
@@ -46,7 +46,7 @@ impl ElementKind for Dyn {
 /// A Rust `bool` may only hold 0 or 1, which memory shared with others cannot promise.
 ///
 /// ```
-/// use tenure_layout::Bool;
+/// use tenure_tensor::Bool;
 /// let stored = Bool::from(true);
 /// assert!(stored.get());
 /// assert_eq!(stored, true);

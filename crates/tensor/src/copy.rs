@@ -1,0 +1,220 @@
+//! Copies and fills at any strides, as fast as memory allows.
+//!
+//! Copies are kernels: they work on raw pointers and enter the ledger as such, so that foreign
+//! views of a destination (numpy, say) do not stand in the way.
+
+use crate::{Element, ElementKind};
+use tenure_layout::{ImageLayout, Layout, Walk, WalkPair};
+use tenure_memory::{Access, Buffer, Hold, TensorMemory};
+
+use crate::{Dyn, Error, Result, Tensor};
+
+mod kernel;
+
+#[cfg(test)]
+mod tests;
+
+impl<E: ElementKind> Tensor<E> {
+    /// Copies the elements of `source`, which must have the same shape and element type, into
+    /// this tensor. Images of one format and size are copied plane by plane, whatever their
+    /// strides.
+    ///
+    /// ```
+    /// use tenure_tensor::{Tensor, TensorMemory};
+    /// let hwc = Tensor::<u8>::new(&[480, 640, 3], None, None)?;
+    /// let chw = Tensor::<u8>::new(&[3, 480, 640], Some(TensorMemory::Mem), None)?;
+    /// chw.copy_from(&hwc.permute(&[2, 0, 1])?)?;
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If shapes or element types differ, elements of this tensor share bytes with each other or
+    /// with the source, or somebody holds either of them. Nothing is written then.
+    pub fn copy_from<F: ElementKind>(&self, source: &Tensor<F>) -> Result<()> {
+        if let (Some(to), Some(from)) = (&self.meta.image, &source.meta.image)
+            && !self.meta.batched()
+            && !source.meta.batched()
+            && same_picture(&to.layout, &from.layout)
+        {
+            let mut work = vec![];
+            for plane in 0..to.layout.planes().len() {
+                let (to, from) = (to.layout.plane_layout(plane)?, from.layout.plane_layout(plane)?);
+                let walk = WalkPair::new(&to, &from)?;
+                let holds = Holds::new(
+                    (self.plane_buffer(plane)?, &to),
+                    (source.plane_buffer(plane)?, &from),
+                )?;
+                work.push((walk, holds));
+            }
+            work.iter().for_each(|(walk, holds)| holds.copy(walk));
+            return Ok(());
+        }
+        self.check_one_buffer()?;
+        source.check_one_buffer()?;
+        self.check_writable_strides()?;
+        let (to, from) = (&self.meta.layout, &source.meta.layout);
+        let walk = WalkPair::new(to, from)?;
+        Holds::new((&self.buffer, to), (&source.buffer, from))?.copy(&walk);
+        Ok(())
+    }
+
+    /// A copy without gaps in the memory named (or chosen by itself), with the same format,
+    /// colour and quantisation.
+    ///
+    /// # Errors
+    /// If no memory serves, or somebody writes this tensor.
+    pub fn to(&self, memory: Option<TensorMemory>) -> Result<Tensor<E>> {
+        let image = self.meta.image.as_ref().filter(|_| !self.meta.batched());
+        let name = self.name();
+        let mut copy: Tensor<E> = match image {
+            Some(image) => {
+                let image = &image.layout;
+                let (width, height) = (image.width(), image.height());
+                let (format, dtype) = (image.format(), image.dtype());
+                Tensor::<Dyn>::image(width, height, format, dtype, None, memory, name)?.checked()?
+            }
+            None => Tensor::<Dyn>::new(self.shape(), self.dtype(), memory, name)?.checked()?,
+        };
+        copy.copy_from(self)?;
+        if let (None, Some(format)) = (image, self.format()) {
+            copy.set_format(format)?;
+        }
+        copy.set_colour(self.colour());
+        copy.set_quantization(self.quantization().cloned())?;
+        Ok(copy)
+    }
+
+    /// Writes the elements without gaps into `flat`: row padding is removed, planes follow each
+    /// other.
+    ///
+    /// # Errors
+    /// If `flat` has another length than the tensor has bytes without gaps, or somebody writes
+    /// the tensor.
+    pub fn copy_to_flat(&self, flat: &mut [u8]) -> Result<()> {
+        let planes = match &self.meta.image {
+            Some(image) if !self.meta.batched() => {
+                let planes = 0..image.layout.planes().len();
+                planes.map(|plane| image.layout.plane_layout(plane)).collect::<Result<_, _>>()?
+            }
+            _ => vec![self.meta.layout.clone()],
+        };
+        let (given, expected) = (flat.len(), self.flat_bytes());
+        if given != expected {
+            return Err(Error::WrongLength { what: "bytes", given, expected });
+        }
+        let mut work = vec![];
+        for (plane, from) in planes.iter().enumerate() {
+            let to = Layout::contiguous(from.dtype(), from.shape())?;
+            let walk = WalkPair::new(&to, from)?;
+            let hold = self.plane_buffer(plane)?.hold(Access::KernelRead, from.span())?;
+            work.push((walk, hold, from.span().start, to.span().end));
+        }
+        let mut rest = flat;
+        for (walk, hold, start, bytes) in work {
+            let (part, after) = rest.split_at_mut(bytes);
+            kernel::copy_to_slice(&walk, part, &hold, start);
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Bytes that [`Tensor::copy_to_flat`] writes.
+    pub fn flat_bytes(&self) -> usize {
+        match &self.meta.image {
+            Some(image) if !self.meta.batched() => image.layout.packed_bytes(),
+            _ => self.size_bytes(),
+        }
+    }
+}
+
+impl<T: Element> Tensor<T> {
+    /// Sets every element (of every plane) to `value`; padding is left alone.
+    ///
+    /// # Errors
+    /// If somebody holds bytes of the tensor.
+    pub fn fill(&self, value: T) -> Result<()> {
+        let mut work = vec![];
+        match &self.meta.image {
+            Some(image) if !self.meta.batched() => {
+                for plane in 0..image.layout.planes().len() {
+                    let layout = image.layout.plane_layout(plane)?;
+                    let hold =
+                        self.plane_buffer(plane)?.hold(Access::KernelWrite, layout.span())?;
+                    work.push((Walk::new(&layout)?, hold, layout.span().start));
+                }
+            }
+            _ => {
+                let layout = &self.meta.layout;
+                let hold = self.buffer.hold(Access::KernelWrite, layout.span())?;
+                work.push((Walk::new(layout)?, hold, layout.span().start));
+            }
+        }
+        for (walk, hold, start) in &work {
+            kernel::fill::<T::Stored>(walk, hold, *start, value.into());
+        }
+        Ok(())
+    }
+}
+
+fn same_picture(a: &ImageLayout, b: &ImageLayout) -> bool {
+    (a.format(), a.dtype(), a.width(), a.height()) == (b.format(), b.dtype(), b.width(), b.height())
+}
+
+/// Both sides of a copy, held.
+enum Holds {
+    /// Ranges that do not touch.
+    Two { to: Hold, to_start: usize, from: Hold, from_start: usize },
+    /// Interleaved ranges of one allocation whose elements share no bytes.
+    One { both: Hold, to_start: isize, from_start: isize },
+}
+
+impl Holds {
+    fn new(
+        (to_buffer, to): (&Buffer, &Layout),
+        (from_buffer, from): (&Buffer, &Layout),
+    ) -> Result<Holds> {
+        let (to_span, from_span) = (to.span(), from.span());
+        if to_buffer.memory() == from_buffer.memory()
+            && to_buffer.aliases(from_buffer)
+            && let Some(both) = interleaved((to_buffer, to), (from_buffer, from))?
+        {
+            return Ok(both);
+        }
+        Ok(Holds::Two {
+            from: from_buffer.hold(Access::KernelRead, from_span.clone())?,
+            to: to_buffer.hold(Access::KernelWrite, to_span.clone())?,
+            to_start: to_span.start,
+            from_start: from_span.start,
+        })
+    }
+
+    fn copy(&self, walk: &WalkPair) {
+        match self {
+            Holds::Two { to, to_start, from, from_start } => {
+                kernel::copy(walk, (to, *to_start), (from, *from_start));
+            }
+            Holds::One { both, to_start, from_start } => {
+                kernel::copy_inside(walk, both, *to_start, *from_start);
+            }
+        }
+    }
+}
+
+/// One hold over both ranges, if they interleave in one allocation without sharing bytes.
+fn interleaved(
+    (to_buffer, to): (&Buffer, &Layout),
+    (from_buffer, from): (&Buffer, &Layout),
+) -> Result<Option<Holds>> {
+    let (to_place, from_place) =
+        (to.shifted(to_buffer.start())?, from.shifted(from_buffer.start())?);
+    if to_place.shares_bytes(&from_place) {
+        return Ok(None);
+    }
+    let (a, b) = (to_place.span(), from_place.span());
+    let start = a.start.min(b.start);
+    let both = to_buffer.hold_around(Access::KernelWrite, start..a.end.max(b.end))?;
+    // Distance from each buffer's first byte to the first byte held; either may lie before it.
+    let from_held = |buffer: &Buffer| start as isize - buffer.start() as isize;
+    let (to_start, from_start) = (from_held(to_buffer), from_held(from_buffer));
+    Ok(Some(Holds::One { both, to_start, from_start }))
+}

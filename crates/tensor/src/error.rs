@@ -1,0 +1,118 @@
+//! Everything a tensor can be refused for.
+
+use tenure_layout::{DType, Dims, PixelFormat, Strides};
+
+/// Result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a tensor could not be made, viewed, mapped, copied or shared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The description was refused.
+    #[error(transparent)]
+    Layout(#[from] tenure_layout::Error),
+    /// The memory was refused.
+    #[error(transparent)]
+    Memory(#[from] tenure_memory::Error),
+    /// A typed tensor was asked for elements of another type.
+    #[error("the tensor has {have} elements, not {asked}")]
+    WrongElement {
+        /// What it has.
+        have: DType,
+        /// What was asked for.
+        asked: DType,
+    },
+    /// A type that is stored but not computed with was asked for as a Rust type.
+    #[error(
+        "{dtype} elements share bytes and have no Rust type: use TensorDyn, which maps as bytes"
+    )]
+    NoRustType {
+        /// The type.
+        dtype: DType,
+    },
+    /// Elements are not in memory order, so that there is no slice of them.
+    #[error(
+        "elements of shape {shape:?} with strides {strides:?} are not in memory order: use \
+         map_strided() or map_strided_read(), or copy the tensor"
+    )]
+    NotRowMajor {
+        /// The shape.
+        shape: Dims,
+        /// The strides in elements.
+        strides: Strides,
+    },
+    /// Writing where one place stands for several elements.
+    #[error(
+        "elements of shape {shape:?} with strides {strides:?} share bytes with each other and \
+         cannot be written: copy the tensor first"
+    )]
+    Overlapping {
+        /// The shape.
+        shape: Dims,
+        /// The strides in elements.
+        strides: Strides,
+    },
+    /// An address that is not aligned to the element type.
+    #[error(
+        "the tensor's bytes start at an address that is not a multiple of {align}, the alignment of {dtype}: copy it"
+    )]
+    MisalignedAddress {
+        /// The element type.
+        dtype: DType,
+        /// What the address must be a multiple of.
+        align: usize,
+    },
+    /// An image method on a tensor that is no image.
+    #[error("the tensor of shape {shape:?} is no image: call set_format() first")]
+    NotAnImage {
+        /// Its shape.
+        shape: Dims,
+    },
+    /// An image method on a batch.
+    #[error("the tensor of shape {shape:?} is a batch of images: take one with batch() first")]
+    Batched {
+        /// Its shape.
+        shape: Dims,
+    },
+    /// Strides that an image of this format cannot have.
+    #[error(
+        "strides {strides:?} of shape {shape:?} are not those of a {format} image with padded rows"
+    )]
+    NotImageStrides {
+        /// The shape.
+        shape: Dims,
+        /// The strides in elements.
+        strides: Strides,
+        /// The format.
+        format: PixelFormat,
+    },
+    /// One slice was asked for of an image whose planes are in several buffers.
+    #[error("the {format} image has its planes in {buffers} buffers: map each with plane()")]
+    SeveralBuffers {
+        /// The format.
+        format: PixelFormat,
+        /// How many buffers.
+        buffers: usize,
+    },
+    /// A slice of the wrong length.
+    #[error("the slice has {given} {what}, the tensor {expected}")]
+    WrongLength {
+        /// What was counted: elements or bytes.
+        what: &'static str,
+        /// How many were given.
+        given: usize,
+        /// How many the tensor has.
+        expected: usize,
+    },
+    /// A quantisation on elements that are no integers.
+    #[error("{dtype} elements are no integers and cannot be quantised")]
+    NotQuantizable {
+        /// The element type.
+        dtype: DType,
+    },
+    /// A description from another process that makes no sense.
+    #[cfg(linux_like)]
+    #[error("the description of the tensor was refused: {0}")]
+    Description(#[from] crate::wire::Fault),
+}

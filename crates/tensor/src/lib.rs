@@ -1,0 +1,67 @@
+//! A buffer and a layout: one tensor type over every memory.
+//!
+//! The promise of this crate: a tensor's elements lie inside its buffer, and every way to reach
+//! them from safe code goes through the ledger of the allocation. Nothing here knows how memory
+//! is obtained (`tenure-memory`) or how offsets are computed (`tenure-layout`); this is where the
+//! two meet.
+//!
+//! ```
+//! use tenure_tensor::{Tensor, TensorMemory};
+//!
+//! // Memory is chosen by itself: DMA-BUF, then shared memory, then the heap.
+//! let t = Tensor::<f32>::new(&[1, 3, 224, 224], None, None)?;
+//! println!("{} in {}", t.memory(), t.space());
+//!
+//! // Writing and reading are guards; they exclude each other while they live.
+//! let mut m = t.map()?;
+//! m.as_mut_slice().fill(0.0);
+//! assert!(t.map_read().is_err());
+//! assert_eq!(m.as_slice()[0], 0.0);
+//! drop(m);
+//! assert_eq!(t.map_read()?.as_slice().len(), 3 * 224 * 224);
+//!
+//! // Or say which memory, and give it a name for reports.
+//! let frame = Tensor::<u8>::new(&[1080, 1920, 4], Some(TensorMemory::Mem), Some("frame"))?;
+//! assert_eq!(frame.memory(), TensorMemory::Mem);
+//! # Ok::<(), tenure_tensor::Error>(())
+//! ```
+
+mod alias;
+mod copy;
+mod create;
+mod element;
+mod error;
+mod image;
+mod map;
+mod meta;
+mod planes;
+mod rows;
+mod tensor;
+mod views;
+
+#[cfg(linux_like)]
+mod descriptor;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+#[cfg(linux_like)]
+mod share;
+#[cfg(linux_like)]
+pub mod wire;
+
+pub use element::{Bool, Dyn, Element, ElementKind};
+pub use error::{Error, Result};
+pub use map::{StridedMap, StridedRead, TensorMap, TensorRead};
+#[cfg(linux_like)]
+pub use share::{Sharing, receive, send};
+pub use tensor::{Tensor, TensorDyn};
+
+pub use tenure_layout::{
+    Colour, ColourMatrix, ColourRange, DType, ImageLayout, Layout, PixelFormat, PlaneLayout,
+    Quantization, Region, ZeroPoints,
+};
+pub use tenure_memory::{
+    Allocator, Buffer, BufferIdentity, DeviceVendor, DlDevice, LogicalMemorySpace, Pool,
+    PoolLimits, PoolReport, RawBuffer, Request, TensorMemory, WeakIdentity,
+};
+#[cfg(linux_like)]
+pub use tenure_memory::{PlaneDescriptor, Protection};

@@ -1,0 +1,122 @@
+//! The planes of an image, in one buffer or in several.
+
+use crate::{Dyn, ElementKind};
+use smallvec::SmallVec;
+use tenure_layout::{DType, ImageLayout, PixelFormat};
+use tenure_memory::Buffer;
+
+use crate::meta::{Image, Meta};
+use crate::{Error, Result, Tensor};
+
+impl<E: ElementKind> Tensor<E> {
+    /// How many planes the image has; 1 for a tensor that is no image.
+    pub fn plane_count(&self) -> usize {
+        self.meta.image.as_ref().map_or(1, |image| image.layout.planes().len())
+    }
+
+    /// Whether the planes are in several buffers.
+    pub fn is_multi_buffer(&self) -> bool {
+        !self.other_planes.is_empty()
+    }
+
+    /// The buffer that a plane is in.
+    ///
+    /// # Errors
+    /// If there is no such plane.
+    pub fn plane_buffer(&self, plane: usize) -> Result<&Buffer> {
+        if self.other_planes.is_empty() || plane == 0 {
+            return Ok(&self.buffer);
+        }
+        let image = self.one_image()?;
+        let (format, expected) = (image.layout.format(), image.layout.planes().len());
+        let given = plane.saturating_add(1);
+        Ok(self.other_planes.get(plane - 1).ok_or(tenure_layout::Error::PlaneCount {
+            format,
+            expected,
+            given,
+        })?)
+    }
+
+    /// One plane as a tensor of its own over the same bytes: \[rows, samples\], or
+    /// \[rows, groups, samples of a group\] for interleaved ones.
+    ///
+    /// ```
+    /// use tenure_tensor::{PixelFormat, Tensor};
+    /// let frame = Tensor::<u8>::image(640, 480, PixelFormat::Nv12, None, None)?;
+    /// let (luma, chroma) = (frame.plane(0)?, frame.plane(1)?);
+    /// assert_eq!((luma.shape(), chroma.shape()), (&[480, 640][..], &[240, 320, 2][..]));
+    /// // Planes do not overlap, so both may be written at once.
+    /// let (_a, _b) = (luma.map()?, chroma.map()?);
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it is no image or there is no such plane.
+    pub fn plane(&self, plane: usize) -> Result<Tensor<E>> {
+        let layout = self.one_image()?.layout.plane_layout(plane)?;
+        let span = layout.span();
+        let buffer = self.plane_buffer(plane)?.slice(span.clone())?;
+        Ok(Tensor::assemble(buffer, Meta::new(layout.counted_from(span.start)?)))
+    }
+}
+
+impl Tensor<Dyn> {
+    /// An image whose planes lie in buffers that exist: one buffer for all planes, or one for
+    /// each. `places` has an offset and an optional row stride (bytes) for each plane; if it has
+    /// one entry only, the planes follow each other from there.
+    ///
+    /// # Errors
+    /// If the geometry is impossible, or a plane does not fit its buffer.
+    pub fn from_plane_buffers(
+        buffers: &[Buffer],
+        places: &[(usize, Option<usize>)],
+        width: usize,
+        height: usize,
+        format: PixelFormat,
+        dtype: DType,
+    ) -> Result<Self> {
+        let expected = format.planes().len();
+        let wrong = |given| tenure_layout::Error::PlaneCount { format, expected, given };
+        let image = match *places {
+            [(offset, stride)] => ImageLayout::new(format, dtype, width, height, stride)?
+                .shifted(isize::try_from(offset).unwrap_or(isize::MAX))?,
+            _ => ImageLayout::from_planes(format, dtype, width, height, places)?,
+        };
+        let (first, others) = buffers.split_first().ok_or_else(|| wrong(0))?;
+        if !others.is_empty() && (buffers.len() != expected || places.len() != expected) {
+            return Err(wrong(buffers.len()).into());
+        }
+        for (index, plane) in image.planes().iter().enumerate() {
+            let available = buffers.get(index).unwrap_or(first).len();
+            let end = plane.span().end;
+            if end > available {
+                return Err(tenure_layout::Error::OutOfBounds { end, available }.into());
+            }
+        }
+        let given_offset = places.first().map(|place| place.0).filter(|offset| *offset != 0);
+        let given_stride = places.first().and_then(|place| place.1);
+        let layout =
+            if others.is_empty() { image.tensor_layout()? } else { image.plane_layout(0)? };
+        let meta = Meta {
+            image: Some(Image { layout: image, given_stride }),
+            given_offset,
+            ..Meta::new(layout)
+        };
+        let mut tensor = Tensor::assemble(first.clone(), meta);
+        tensor.other_planes = SmallVec::from(others);
+        Ok(tensor)
+    }
+
+    /// Checks what came from outside against `E`'s element type.
+    ///
+    /// # Errors
+    /// [`Error::WrongElement`].
+    pub(crate) fn checked<E: ElementKind>(&self) -> Result<Tensor<E>> {
+        match E::KNOWN {
+            Some(asked) if asked != self.dtype() => {
+                Err(Error::WrongElement { have: self.dtype(), asked })
+            }
+            _ => Ok(self.retyped()),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Tensors over a Unix socket: the memory by descriptor, the rest as a description.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::ElementKind;
+use smallvec::SmallVec;
+use tenure_layout::Layout;
+use tenure_memory::{Buffer, Protection, import, share};
+
+use crate::wire::{Description, Fault, ImageDescription};
+use crate::{Error, Result, Tensor, TensorDyn};
+
+/// What the receiver may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// Read and write. The two processes agree on who does what when.
+    ReadWrite,
+    /// Read only, and the kernel sees to it: the memory is sealed, for good, against every new
+    /// way of writing. This process goes on writing through the mapping it has.
+    ReadOnly,
+}
+
+/// Sends a tensor over a connected Unix socket (stream or sequenced packets). No bytes of the
+/// tensor are copied.
+///
+/// ```
+/// use std::os::unix::net::UnixStream;
+/// use tenure_tensor::{Sharing, Tensor, TensorMemory, receive, send};
+/// let (here, there) = UnixStream::pair()?;
+/// let t = Tensor::<u8>::new(&[480, 640, 3], Some(TensorMemory::Shm), Some("frame"))?;
+/// send(&here, &t, Sharing::ReadOnly)?;
+/// // In the other process:
+/// let same = receive(&there)?;
+/// assert_eq!((same.shape(), same.name()), (t.shape(), Some("frame")));
+/// assert!(same.map().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the memory has no descriptor, cannot be sealed, or the socket refuses.
+pub fn send<E: ElementKind>(socket: impl AsFd, tensor: &Tensor<E>, sharing: Sharing) -> Result<()> {
+    let buffers: SmallVec<[&Buffer; 4]> =
+        std::iter::once(&tensor.buffer).chain(&tensor.other_planes).collect();
+    for buffer in &buffers {
+        if sharing == Sharing::ReadOnly {
+            let raw = buffer.raw()?;
+            // What nobody can write needs no seal.
+            if raw.writable() {
+                raw.seal_for_others()?;
+            }
+        }
+    }
+    let body = describe(tensor, sharing)?.encode();
+    let mut descriptors: SmallVec<[BorrowedFd<'_>; 4]> = SmallVec::new();
+    for buffer in &buffers {
+        descriptors.push(buffer.lend_descriptor()?);
+    }
+    Ok(share::send(socket, &body, &descriptors)?)
+}
+
+fn describe<E: ElementKind>(tensor: &Tensor<E>, sharing: Sharing) -> Result<Description> {
+    tensor.buffer.ensure()?;
+    let layout = tensor.layout();
+    let starts: SmallVec<[usize; 4]> =
+        std::iter::once(&tensor.buffer).chain(&tensor.other_planes).map(Buffer::start).collect();
+    let first = tensor.buffer.start();
+    let image = tensor.image_layout().map(|image| {
+        let planes = image.planes().iter().enumerate().map(|(index, plane)| {
+            let descriptor = if tensor.is_multi_buffer() { index } else { 0 };
+            let start = starts.get(descriptor).copied().unwrap_or(first);
+            (descriptor as u8, start + plane.offset, plane.row_stride)
+        });
+        ImageDescription {
+            format: image.format(),
+            width: image.width(),
+            height: image.height(),
+            planes: planes.collect(),
+        }
+    });
+    Ok(Description {
+        dtype: tensor.dtype(),
+        shape: layout.shape().to_vec(),
+        strides: layout.strides().to_vec(),
+        offset: first + layout.offset(),
+        read_only: sharing == Sharing::ReadOnly,
+        image,
+        colour: tensor.colour(),
+        quantization: tensor.quantization().cloned(),
+        name: tensor.name().map(str::to_owned),
+    })
+}
+
+/// Receives a tensor that another process sent. Everything in the message is checked against
+/// the memory that came with it; who sent it is known from [`tenure_memory::share::peer`].
+///
+/// # Errors
+/// If the other side is gone, the message is not one of ours, or the memory is not what it says.
+/// Descriptors of a refused message are closed.
+pub fn receive(socket: impl AsFd) -> Result<TensorDyn> {
+    let message = share::receive(socket)?;
+    let description = Description::decode(&message.body)?;
+    let name = description.name.as_deref();
+    let protection =
+        if description.read_only { Protection::ReadOnly } else { Protection::AsAllowed };
+    let mut buffers: SmallVec<[Buffer; 4]> = SmallVec::new();
+    for fd in &message.descriptors {
+        buffers.push(import(fd, 0, protection, name)?);
+    }
+    rebuild(&description, &buffers)
+}
+
+/// The tensor of a description over the memory that came with it.
+fn rebuild(description: &Description, buffers: &[Buffer]) -> Result<TensorDyn> {
+    let Description { dtype, shape, strides, offset, .. } = description;
+    let layout = Layout::strided(*dtype, shape, strides, *offset)?;
+    let first =
+        buffers.first().ok_or(Fault::TooLarge { what: "descriptor", found: 0, limit: 0 })?;
+    let mut tensor = match &description.image {
+        Some(image) => rebuild_image(image, &layout, buffers)?,
+        None => Tensor::from_buffer(first.clone(), layout)?,
+    };
+    tensor.set_colour(description.colour);
+    tensor.set_quantization(description.quantization.clone())?;
+    tensor.trim_to_span()
+}
+
+fn rebuild_image(
+    image: &ImageDescription,
+    layout: &Layout,
+    buffers: &[Buffer],
+) -> Result<TensorDyn> {
+    let places: SmallVec<[(usize, Option<usize>); 4]> =
+        image.planes.iter().map(|&(_, offset, stride)| (offset, Some(stride))).collect();
+    for (index, &(descriptor, ..)) in image.planes.iter().enumerate() {
+        // Planes are in one memory, or each in its own, in order.
+        let expected = if buffers.len() == 1 { 0 } else { index };
+        if usize::from(descriptor) != expected {
+            let (found, limit) = (descriptor.into(), expected as u64);
+            return Err(Fault::TooLarge { what: "descriptor of a plane", found, limit }.into());
+        }
+    }
+    let one = TensorDyn::from_plane_buffers(
+        buffers,
+        &places,
+        image.width,
+        image.height,
+        image.format,
+        layout.dtype(),
+    )?;
+    if one.layout().rank() >= layout.rank() {
+        return Ok(one);
+    }
+    // A batch: the description's own layout, with the format of its elements.
+    let first =
+        buffers.first().ok_or_else(|| Error::NotAnImage { shape: layout.shape().into() })?;
+    Tensor::from_buffer(first.clone(), layout.clone())?.with_format(image.format)
+}

@@ -1,0 +1,254 @@
+//! The tensor itself: a buffer, and what its bytes mean.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::{Dyn, Element, ElementKind};
+use smallvec::SmallVec;
+use tenure_layout::{Colour, DType, Layout, Quantization};
+use tenure_memory::{Buffer, BufferIdentity, LogicalMemorySpace, Refusal, TensorMemory};
+
+use crate::meta::Meta;
+use crate::{Error, Result};
+
+/// Elements of one type in some memory.
+///
+/// `Tensor<f32>` knows its element type at compile time; [`TensorDyn`] at run time. Both are this
+/// type, and what does not need the element type is the same code.
+///
+/// A tensor is a handle: [`Tensor::share`] and views give more handles to the same bytes, and the
+/// ledger of the allocation keeps their uses apart.
+pub struct Tensor<E: ElementKind = Dyn> {
+    pub(crate) buffer: Buffer,
+    /// Buffers of the second and further planes, if they are not in `buffer`.
+    pub(crate) other_planes: SmallVec<[Buffer; 1]>,
+    pub(crate) meta: Arc<Meta>,
+    pub(crate) element: PhantomData<fn() -> E>,
+}
+
+/// A tensor whose element type is known at run time.
+///
+/// ```
+/// use tenure_tensor::{DType, PixelFormat, TensorDyn};
+/// let mut t = TensorDyn::new(&[480, 640, 3], DType::U8, None, None)?;
+/// t.set_format(PixelFormat::Rgb)?;
+/// assert_eq!((t.width(), t.height()), (Some(640), Some(480)));
+/// assert_eq!(t.effective_row_stride(), Some(1920));
+/// # Ok::<(), tenure_tensor::Error>(())
+/// ```
+pub type TensorDyn = Tensor<Dyn>;
+
+impl<E: ElementKind> Tensor<E> {
+    /// A tensor over `buffer`; the caller has checked that everything fits.
+    pub(crate) fn assemble(buffer: Buffer, meta: Meta) -> Tensor<E> {
+        Tensor { buffer, other_planes: SmallVec::new(), meta: Arc::new(meta), element: PhantomData }
+    }
+
+    /// The same tensor with the element type known in another way.
+    pub(crate) fn retyped<F: ElementKind>(&self) -> Tensor<F> {
+        Tensor {
+            buffer: self.buffer.clone(),
+            other_planes: self.other_planes.clone(),
+            meta: Arc::clone(&self.meta),
+            element: PhantomData,
+        }
+    }
+
+    /// Another handle to the same elements.
+    pub fn share(&self) -> Tensor<E> {
+        self.retyped()
+    }
+
+    /// The mechanism the bytes were obtained with.
+    pub fn memory(&self) -> TensorMemory {
+        self.buffer.memory()
+    }
+
+    /// Where the bytes live.
+    pub fn space(&self) -> LogicalMemorySpace {
+        self.buffer.space()
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.meta.layout.dtype()
+    }
+
+    /// Elements per dimension.
+    pub fn shape(&self) -> &[usize] {
+        self.meta.layout.shape()
+    }
+
+    /// Elements between neighbours of each dimension.
+    pub fn strides(&self) -> &[isize] {
+        self.meta.layout.strides()
+    }
+
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.meta.layout.rank()
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.meta.layout.elements()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of all elements without gaps.
+    pub fn size_bytes(&self) -> usize {
+        self.meta.layout.packed_bytes()
+    }
+
+    /// Bytes of the buffer: what the tensor could be re-pointed at with
+    /// [`Tensor::configure_image`].
+    pub fn capacity_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether the elements follow each other in row-major order without gaps.
+    pub fn is_contiguous(&self) -> bool {
+        self.meta.layout.is_contiguous()
+    }
+
+    /// Which bytes of [`Tensor::buffer`] the elements are.
+    pub fn layout(&self) -> &Layout {
+        &self.meta.layout
+    }
+
+    /// The buffer (of the first plane).
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// Which buffer this is: a key for caches. Views have the same.
+    pub fn buffer_identity(&self) -> &BufferIdentity {
+        self.buffer.identity()
+    }
+
+    /// The name it was made with.
+    pub fn name(&self) -> Option<&str> {
+        self.buffer.name()
+    }
+
+    /// Which memories an automatic choice tried before the one that served, and why they did not.
+    /// Empty if the memory was named or is not allocated yet.
+    pub fn refusals(&self) -> &[Refusal] {
+        if self.buffer.is_placed() {
+            self.buffer.raw().map_or(&[], |raw| raw.refusals())
+        } else {
+            &[]
+        }
+    }
+
+    /// Whether elements may be written.
+    ///
+    /// # Errors
+    /// If a lazy buffer cannot be allocated.
+    pub fn is_writable(&self) -> Result<bool> {
+        Ok(self.buffer.raw()?.writable())
+    }
+
+    /// The colour description, if it has one.
+    pub fn colour(&self) -> Option<Colour> {
+        self.meta.colour
+    }
+
+    /// Sets or removes the colour description.
+    pub fn set_colour(&mut self, colour: Option<Colour>) {
+        Arc::make_mut(&mut self.meta).colour = colour;
+    }
+
+    /// With a colour description.
+    pub fn with_colour(mut self, colour: Colour) -> Self {
+        self.set_colour(Some(colour));
+        self
+    }
+
+    /// The quantisation, if it has one.
+    pub fn quantization(&self) -> Option<&Quantization> {
+        self.meta.quantization.as_ref()
+    }
+
+    /// Sets or removes the quantisation.
+    ///
+    /// # Errors
+    /// If the elements are no integers or the axis does not fit the shape.
+    pub fn set_quantization(&mut self, quantization: Option<Quantization>) -> Result<()> {
+        if let Some(quantization) = &quantization {
+            let dtype = self.dtype();
+            if !is_integer(dtype) {
+                return Err(Error::NotQuantizable { dtype });
+            }
+            quantization.check_shape(self.shape())?;
+        }
+        Arc::make_mut(&mut self.meta).quantization = quantization;
+        Ok(())
+    }
+
+    /// With a quantisation.
+    ///
+    /// # Errors
+    /// As [`Tensor::set_quantization`].
+    pub fn with_quantization(mut self, quantization: Quantization) -> Result<Self> {
+        self.set_quantization(Some(quantization))?;
+        Ok(self)
+    }
+
+    /// The same tensor with its element type known at run time only.
+    pub fn to_dyn(&self) -> TensorDyn {
+        self.retyped()
+    }
+
+    /// The same tensor as one of `T`, which must be its element type.
+    ///
+    /// ```
+    /// use tenure_tensor::{DType, TensorDyn};
+    /// let t = TensorDyn::new(&[4], DType::F32, None, None)?;
+    /// t.typed::<f32>()?.map()?.as_mut_slice()[0] = 1.5;
+    /// assert!(t.typed::<u8>().is_err());
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::WrongElement`] if it is not.
+    pub fn typed<T: Element>(&self) -> Result<Tensor<T>> {
+        let (have, asked) = (self.dtype(), T::DTYPE);
+        if have == asked { Ok(self.retyped()) } else { Err(Error::WrongElement { have, asked }) }
+    }
+}
+
+fn is_integer(dtype: DType) -> bool {
+    matches!(
+        dtype,
+        DType::U8
+            | DType::I8
+            | DType::U16
+            | DType::I16
+            | DType::U32
+            | DType::I32
+            | DType::U64
+            | DType::I64
+            | DType::U4
+            | DType::I4
+    )
+}
+
+impl<E: ElementKind> fmt::Debug for Tensor<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tensor")
+            .field("dtype", &self.dtype())
+            .field("shape", &self.shape())
+            .field("strides", &self.strides())
+            .field("memory", &self.memory())
+            .field("format", &self.format())
+            .field("name", &self.name())
+            .field("id", &self.buffer_identity().id())
+            .finish_non_exhaustive()
+    }
+}

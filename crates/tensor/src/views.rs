@@ -1,0 +1,206 @@
+//! Tensors that show the same bytes differently: slices, regions, batch elements, reshapes.
+//!
+//! A view's buffer is cut to the bytes it shows, so that nothing done with the view reaches the
+//! rest. An index or region outside is an error, never a clamp.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::ElementKind;
+use tenure_layout::{Layout, Quantization, Region};
+
+use crate::meta::{Image, Meta};
+use crate::{Error, Result, Tensor};
+
+impl<E: ElementKind> Tensor<E> {
+    /// A view with another layout of the same bytes, no longer an image.
+    fn viewed(&self, layout: Layout, quantization: Option<Quantization>) -> Result<Tensor<E>> {
+        self.check_one_buffer()?;
+        let colour = self.meta.colour;
+        self.cut(Meta { colour, quantization, ..Meta::new(layout) })
+    }
+
+    /// A tensor over the part of the buffer that `meta` spans.
+    fn cut(&self, mut meta: Meta) -> Result<Tensor<E>> {
+        let span = meta.span(true);
+        let buffer = self.buffer.slice(span.clone())?;
+        meta.layout = meta.layout.counted_from(span.start)?;
+        if let Some(image) = &mut meta.image {
+            image.layout = image.layout.shifted(-(span.start as isize))?;
+        }
+        Ok(Tensor::assemble(buffer, meta))
+    }
+
+    /// The same tensor with its buffer cut to the bytes that it shows.
+    #[cfg(linux_like)]
+    pub(crate) fn trim_to_span(&self) -> Result<Tensor<E>> {
+        if self.other_planes.is_empty() { self.cut((*self.meta).clone()) } else { Ok(self.share()) }
+    }
+
+    fn quantized(
+        &self,
+        change: impl FnOnce(&Quantization) -> Quantization,
+    ) -> Option<Quantization> {
+        self.meta.quantization.as_ref().map(change)
+    }
+
+    /// The indices `range` of dimension `axis`.
+    ///
+    /// ```
+    /// use tenure_tensor::Tensor;
+    /// let t = Tensor::from_slice(&[0u8, 1, 2, 3, 4, 5], &[2, 3])?;
+    /// let last = t.slice(1, 2..3)?;
+    /// assert_eq!(last.map_strided_read()?.get(&[1, 0]), Some(&5));
+    /// assert!(t.slice(1, 2..4).is_err());
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If axis or range do not exist.
+    pub fn slice(&self, axis: usize, range: Range<usize>) -> Result<Tensor<E>> {
+        self.slice_step(axis, range, 1)
+    }
+
+    /// Every `step`th of the indices `range` of dimension `axis`.
+    ///
+    /// # Errors
+    /// If axis or range do not exist, or `step` is zero.
+    pub fn slice_step(&self, axis: usize, range: Range<usize>, step: usize) -> Result<Tensor<E>> {
+        let layout = self.meta.layout.slice(axis, range.start, range.end, step)?;
+        let count = layout.shape().get(axis).copied().unwrap_or(0);
+        let keep = |q: &Quantization| q.after_slice(axis, range.start, count, step);
+        // An axis without indices has no scales either.
+        let quantization = self.quantized(keep).filter(|q| !q.scales().is_empty());
+        self.viewed(layout, quantization)
+    }
+
+    /// One index of dimension `axis`, which disappears.
+    ///
+    /// # Errors
+    /// If axis or index do not exist.
+    pub fn index(&self, axis: usize, index: usize) -> Result<Tensor<E>> {
+        let layout = self.meta.layout.index(axis, index)?;
+        self.viewed(layout, self.quantized(|q| q.after_index(axis, index)))
+    }
+
+    /// The same elements in another shape, without a copy.
+    ///
+    /// # Errors
+    /// If the number of elements differs, gaps stand against it, or a quantisation by axis would
+    /// lose its axis.
+    pub fn reshape(&self, shape: &[usize]) -> Result<Tensor<E>> {
+        let layout = self.meta.layout.reshape(shape)?;
+        if let Some(quantization) = &self.meta.quantization {
+            quantization.check_shape(shape)?;
+        }
+        self.viewed(layout, self.meta.quantization.clone())
+    }
+
+    /// The dimensions in another order: dimension `i` of the result is `axes[i]` of this.
+    ///
+    /// # Errors
+    /// If `axes` is not a permutation.
+    pub fn permute(&self, axes: &[usize]) -> Result<Tensor<E>> {
+        let layout = self.meta.layout.permute(axes)?;
+        let renamed = |q: &Quantization| {
+            q.with_axis_renamed(|own| axes.iter().position(|&axis| axis == own).unwrap_or(own))
+        };
+        self.viewed(layout, self.quantized(renamed))
+    }
+
+    /// Without dimension `axis`, which must be 1.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn squeeze(&self, axis: usize) -> Result<Tensor<E>> {
+        let layout = self.meta.layout.squeeze(axis)?;
+        self.viewed(layout, self.quantized(|q| q.after_index(axis, 0)))
+    }
+
+    /// With a new dimension of 1 before `axis`.
+    ///
+    /// # Errors
+    /// If `axis` is beyond the rank.
+    pub fn unsqueeze(&self, axis: usize) -> Result<Tensor<E>> {
+        let layout = self.meta.layout.unsqueeze(axis)?;
+        let moved =
+            |q: &Quantization| q.with_axis_renamed(|own| if own >= axis { own + 1 } else { own });
+        self.viewed(layout, self.quantized(moved))
+    }
+
+    /// Dimensions of 1 repeated (and leading ones added) to reach `shape`; read-only in effect,
+    /// because one place then stands for many elements.
+    ///
+    /// # Errors
+    /// If the shapes do not broadcast.
+    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Tensor<E>> {
+        let layout = self.meta.layout.broadcast_to(shape)?;
+        let added = shape.len() - self.rank();
+        let moved = |q: &Quantization| q.with_axis_renamed(|own| own + added);
+        let quantization = self.quantized(moved).filter(|q| q.check_shape(shape).is_ok());
+        self.viewed(layout, quantization)
+    }
+
+    /// One element of the leading dimension; a batch of images gives an image.
+    ///
+    /// # Errors
+    /// If there is no such element.
+    pub fn batch(&self, index: usize) -> Result<Tensor<E>> {
+        let layout = self.meta.layout.index(0, index)?;
+        let Some(image) = self.meta.image.as_ref().filter(|_| self.meta.batched()) else {
+            return self.index(0, index);
+        };
+        let moved = layout.offset() as isize - self.meta.layout.offset() as isize;
+        let image = Image { layout: image.layout.shifted(moved)?, ..image.clone() };
+        let quantization = self.quantized(|q| q.after_index(0, index));
+        let colour = self.meta.colour;
+        let whole = image.layout.tensor_layout()?;
+        // Further leading dimensions remain a batch; the last one is the image itself.
+        let layout = if whole.rank() == layout.rank() { whole } else { layout };
+        let image = Some(image);
+        self.cut(Meta { image, colour, quantization, ..Meta::new(layout) })
+    }
+
+    /// The pixels inside `region`, as an image over the same bytes.
+    ///
+    /// ```
+    /// use tenure_tensor::{PixelFormat, Region, Tensor};
+    /// let frame = Tensor::<u8>::image(1920, 1080, PixelFormat::Nv12, None, None)?;
+    /// let face = frame.view(Region::new(600, 200, 256, 256))?;
+    /// assert_eq!((face.width(), face.row_stride()), (Some(256), Some(1920)));
+    /// assert!(frame.view(Region::new(1800, 0, 256, 256)).is_err());
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it is no image, the region leaves it, or the region cuts a chroma sample.
+    pub fn view(&self, region: Region) -> Result<Tensor<E>> {
+        let image = self.one_image()?;
+        let layout = image.layout.view(region)?;
+        let given_stride = Some(layout.row_stride());
+        let meta = Meta {
+            layout: layout.tensor_layout()?,
+            image: Some(Image { layout, given_stride }),
+            colour: self.meta.colour,
+            quantization: self.meta.quantization.clone().filter(|q| q.axis().is_none()),
+            given_offset: None,
+        };
+        if self.other_planes.is_empty() {
+            self.cut(meta)
+        } else {
+            let mut view = self.share();
+            view.meta = Arc::new(meta);
+            Ok(view)
+        }
+    }
+
+    /// The image that this tensor is, if it is exactly one.
+    pub(crate) fn one_image(&self) -> Result<&Image> {
+        let shape = || self.shape().into();
+        let image = self.meta.image.as_ref().ok_or_else(|| Error::NotAnImage { shape: shape() })?;
+        if self.meta.batched() {
+            return Err(Error::Batched { shape: shape() });
+        }
+        Ok(image)
+    }
+}
