@@ -1,0 +1,4 @@
+//! The command `tenure`.
+#![forbid(unsafe_code)]
+
+fn main() {}

@@ -1,0 +1,38 @@
+//! Tenure: where every tensor lives, and for how long.
+//!
+//! The crate to add: it re-exports the tensor ([`Tensor`], [`TensorDyn`]), its memory
+//! ([`memory`]) and its layout ([`layout`]).
+//!
+//! ```
+//! use tenure::{DType, LogicalMemorySpace, PixelFormat, Tensor, TensorDyn, TensorMemory};
+//!
+//! let t = Tensor::<f32>::new(&[1, 3, 224, 224], None, None)?;
+//! println!("{} {}", t.memory(), t.space());
+//!
+//! let frame = Tensor::<u8>::new(&[1080, 1920, 4], Some(TensorMemory::Shm), Some("frame"))?;
+//! let fd = frame.clone_fd()?;
+//!
+//! let mut m = t.map()?;
+//! m.as_mut_slice().fill(0.0);
+//! println!("{}", m.as_slice()[0]);
+//! drop(m);
+//! let sum: f32 = t.map_read()?.as_slice().iter().sum();
+//!
+//! let mut image = TensorDyn::new(&[480, 640, 3], DType::U8, None, None)?;
+//! image.set_format(PixelFormat::Rgb)?;
+//! assert_eq!(image.row_stride(), None);
+//! assert_eq!(image.effective_row_stride(), Some(640 * 3));
+//!
+//! let dma = TensorMemory::try_from("dma")?;
+//! assert_eq!(String::from(TensorMemory::Shm), "shm");
+//! if frame.memory() != dma {
+//!     println!("{}", frame.dmabuf().unwrap_err());
+//! }
+//! assert_eq!(t.space(), LogicalMemorySpace::MainMemory);
+//! # let _ = (fd, sum);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub use tenure_layout as layout;
+pub use tenure_memory as memory;
+pub use tenure_tensor::*;
