@@ -1,4 +1,40 @@
-//! The command `tenure`.
+//! The command `tenure`: what this machine offers to tensors, and how fast it is.
+//!
+//! One file for each subcommand, with a folder of the same name for its parts. A subcommand
+//! gathers a report first and shows it afterwards, as text or as JSON, so that both say the same.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod bench;
+mod failure;
+mod info;
+mod machine;
+mod options;
+mod output;
+mod page;
+mod units;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use failure::Failure;
+use options::{Command, Options};
+
+fn main() -> ExitCode {
+    match Options::try_parse() {
+        Ok(options) => failure::exit_code(run(&options.command)),
+        Err(answer) => {
+            // Help and version go to the output, errors to the other; if nobody listens to
+            // either, there is nobody to tell.
+            let _ = answer.print();
+            ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(failure::USAGE))
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Info(options) => info::run(options),
+        Command::Bench(options) => bench::run(options),
+    }
+}

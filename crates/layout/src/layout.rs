@@ -38,6 +38,19 @@ pub struct Layout {
     elements: usize,
     /// Bytes from the first to one past the last that any element touches.
     span: Range<usize>,
+    /// How the elements lie, found once.
+    order: Order,
+}
+
+/// How the elements of a layout lie in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// In index order without gaps.
+    Contiguous,
+    /// In index order with gaps.
+    RowMajor,
+    /// In another order, repeated, or crossing.
+    Other,
 }
 
 impl Layout {
@@ -54,7 +67,8 @@ impl Layout {
             return Err(too_large());
         }
         let strides = row_major(shape);
-        Ok(Layout { dtype, shape: shape.into(), strides, offset: 0, elements, span: 0..bytes })
+        let (span, order) = (0..bytes, Order::Contiguous);
+        Ok(Layout { dtype, shape: shape.into(), strides, offset: 0, elements, span, order })
     }
 
     /// Elements at any strides (in elements), the first at byte `offset`.
@@ -84,8 +98,9 @@ impl Layout {
         if isize::try_from(span.end).is_err() {
             return Err(unaddressable());
         }
-        let layout =
-            Layout { dtype, shape: shape.into(), strides: strides.into(), offset, elements, span };
+        let order = order_of(shape, strides, elements);
+        let (shape, strides) = (shape.into(), strides.into());
+        let layout = Layout { dtype, shape, strides, offset, elements, span, order };
         layout.check_whole_bytes()?;
         Ok(layout)
     }
@@ -109,6 +124,7 @@ impl Layout {
     }
 
     /// The element type.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
@@ -146,43 +162,22 @@ impl Layout {
     }
 
     /// The bytes of the buffer from the first to one past the last that any element touches.
+    #[inline]
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
     /// Whether the elements follow each other in row-major order without gaps.
+    #[inline]
     pub fn is_contiguous(&self) -> bool {
-        if self.elements <= 1 {
-            return true;
-        }
-        let mut step = 1;
-        for (&dim, &stride) in self.shape.iter().zip(&self.strides).rev() {
-            if dim > 1 {
-                if stride != step {
-                    return false;
-                }
-                step *= dim as isize;
-            }
-        }
-        true
+        self.order == Order::Contiguous
     }
 
     /// Whether memory order is index order: row-major, possibly with gaps (row padding), never
     /// overlapping, repeated or backwards.
+    #[inline]
     pub fn is_row_major(&self) -> bool {
-        if self.elements <= 1 {
-            return true;
-        }
-        let mut inner_reach: isize = 0;
-        for (&dim, &stride) in self.shape.iter().zip(&self.strides).rev() {
-            if dim > 1 {
-                if stride <= inner_reach {
-                    return false;
-                }
-                inner_reach += stride * (dim as isize - 1);
-            }
-        }
-        true
+        self.order != Order::Other
     }
 
     /// Whether two indices can name the same element (a broadcast dimension, or strides that
@@ -259,6 +254,27 @@ impl Layout {
 
 fn check_rank(rank: usize) -> Result<()> {
     if rank <= MAX_RANK { Ok(()) } else { Err(Error::TooManyDimensions { rank }) }
+}
+
+/// How elements lie whose reach is known to fit.
+fn order_of(shape: &[usize], strides: &[isize], elements: usize) -> Order {
+    if elements <= 1 {
+        return Order::Contiguous;
+    }
+    let (mut order, mut packed, mut inner_reach) = (Order::Contiguous, 1, 0);
+    for (&dim, &stride) in shape.iter().zip(strides).rev() {
+        if dim > 1 {
+            if stride <= inner_reach {
+                return Order::Other;
+            }
+            if stride != packed {
+                order = Order::RowMajor;
+            }
+            packed = stride.saturating_mul(dim as isize);
+            inner_reach += stride * (dim as isize - 1);
+        }
+    }
+    order
 }
 
 /// Lowest and highest element reached, relative to the first.

@@ -119,6 +119,7 @@ impl Buffer {
     }
 
     /// The place, made now if it does not exist.
+    #[inline]
     fn placed(&self) -> Result<&Placed> {
         match self.root.place.get() {
             Some(placed) => Ok(placed),
@@ -248,9 +249,10 @@ impl Buffer {
     /// # Errors
     /// [`Error::Busy`] if somebody holds bytes of it in a way that excludes the access, and
     /// whatever keeps the bytes from being allocated or mapped.
+    #[inline]
     pub fn hold(&self, access: Access, range: Range<usize>) -> Result<Hold> {
         let (placed, range) = self.locate(range)?;
-        Hold::new(&placed.raw, access, range)
+        Hold::over(Arc::clone(&placed.raw), access, range)
     }
 
     /// Holds bytes of the whole allocation that this buffer lies in: for work on several parts
@@ -259,7 +261,7 @@ impl Buffer {
     /// # Errors
     /// As [`Buffer::hold`].
     pub fn hold_around(&self, access: Access, range: Range<usize>) -> Result<Hold> {
-        Hold::new(&self.placed()?.raw, access, range)
+        Hold::over(Arc::clone(&self.placed()?.raw), access, range)
     }
 
     /// All bytes, to read.
@@ -274,9 +276,10 @@ impl Buffer {
     ///
     /// # Errors
     /// As [`Buffer::hold`].
+    #[inline]
     pub fn read_range(&self, range: Range<usize>) -> Result<ReadGuard> {
         let (placed, range) = self.locate(range)?;
-        ReadGuard::new(&placed.raw, range)
+        ReadGuard::over(Arc::clone(&placed.raw), range)
     }
 
     /// All bytes, to write.
@@ -291,12 +294,29 @@ impl Buffer {
     ///
     /// # Errors
     /// As [`Buffer::write`].
+    #[inline]
     pub fn write_range(&self, range: Range<usize>) -> Result<WriteGuard> {
         let (placed, range) = self.locate(range)?;
-        WriteGuard::new(&placed.raw, range)
+        WriteGuard::over(Arc::clone(&placed.raw), range)
+    }
+
+    /// The allocation, if it exists.
+    #[inline]
+    pub fn raw_if_placed(&self) -> Option<&Arc<RawBuffer>> {
+        self.root.place.get().map(|placed| &placed.raw)
+    }
+
+    /// Where `range` of this buffer is in its allocation, made now if it does not exist.
+    ///
+    /// # Errors
+    /// [`Error::OutOfBounds`], or why the bytes cannot be allocated.
+    #[inline]
+    pub fn range_in_raw(&self, range: Range<usize>) -> Result<Range<usize>> {
+        self.locate(range).map(|(_, range)| range)
     }
 
     /// The place, and `range` of this buffer as a range of the allocation.
+    #[inline]
     fn locate(&self, range: Range<usize>) -> Result<(&Placed, Range<usize>)> {
         let Range { start, end } = range;
         if start > end || end > self.len {

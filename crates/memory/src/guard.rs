@@ -12,10 +12,29 @@ use std::sync::Arc;
 use crate::ledger::Loan;
 use crate::{Access, RawBuffer, Result};
 
+/// What keeps an allocation while a guard holds bytes of it: the allocation itself, or whoever
+/// owns it. A guard of a tensor keeps the tensor's parts, which saves it a second count.
+///
+/// # Safety
+/// [`Keep::raw`] must give the same raw buffer every time, which must exist for as long as the
+/// value does.
+pub unsafe trait Keep: Send + Sync + 'static {
+    /// The allocation kept.
+    fn raw(&self) -> &RawBuffer;
+}
+
+// SAFETY: an `Arc` owns what it points to and never points to anything else.
+unsafe impl Keep for Arc<RawBuffer> {
+    #[inline]
+    fn raw(&self) -> &RawBuffer {
+        self
+    }
+}
+
 /// Bytes held for some access, by address: for kernels, copies, devices and foreign code, which
 /// use raw pointers. Gives no references; see [`ReadGuard`] and [`WriteGuard`] for those.
-pub struct Hold {
-    raw: Arc<RawBuffer>,
+pub struct Hold<K: Keep = Arc<RawBuffer>> {
+    keep: K,
     /// First byte; valid for `len` bytes until dropped.
     address: NonNull<u8>,
     len: usize,
@@ -26,15 +45,21 @@ pub struct Hold {
 
 // SAFETY: a hold is an address and the right to use it, which the ledger gives to whoever owns
 // the hold, on any thread. The bytes are plain data without thread affinity.
-unsafe impl Send for Hold {}
+unsafe impl<K: Keep> Send for Hold<K> {}
 // SAFETY: as above; `&Hold` gives out only the address and numbers.
-unsafe impl Sync for Hold {}
+unsafe impl<K: Keep> Sync for Hold<K> {}
 
-impl Hold {
-    pub(crate) fn new(raw: &Arc<RawBuffer>, access: Access, range: Range<usize>) -> Result<Hold> {
+impl<K: Keep> Hold<K> {
+    /// Holds bytes `range` of the allocation that `keep` keeps.
+    ///
+    /// # Errors
+    /// [`crate::Error::Busy`] if somebody holds bytes of it in a way that excludes the access,
+    /// and whatever keeps the bytes from being mapped.
+    #[inline]
+    pub fn over(keep: K, access: Access, range: Range<usize>) -> Result<Hold<K>> {
         let len = range.end.saturating_sub(range.start);
-        let (address, loan) = raw.enter(access, range)?;
-        Ok(Hold { raw: Arc::clone(raw), address, len, access, loan: Some(loan) })
+        let (address, loan) = keep.raw().enter(access, range)?;
+        Ok(Hold { keep, address, len, access, loan: Some(loan) })
     }
 
     /// Address of the first byte. Valid for [`Hold::len`] bytes, in the direction of
@@ -59,23 +84,30 @@ impl Hold {
     }
 
     /// The allocation that the bytes belong to.
-    pub fn raw(&self) -> &Arc<RawBuffer> {
-        &self.raw
+    pub fn raw(&self) -> &RawBuffer {
+        self.keep.raw()
+    }
+
+    /// What keeps the allocation.
+    #[inline]
+    pub fn keep(&self) -> &K {
+        &self.keep
     }
 }
 
-impl Drop for Hold {
+impl<K: Keep> Drop for Hold<K> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(loan) = self.loan.take() {
-            self.raw.leave(self.access, loan);
+            self.keep.raw().leave(self.access, loan);
         }
     }
 }
 
-impl fmt::Debug for Hold {
+impl<K: Keep> fmt::Debug for Hold<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hold")
-            .field("raw", &self.raw)
+            .field("raw", self.raw())
             .field("len", &self.len)
             .field("access", &self.access)
             .finish_non_exhaustive()
@@ -84,18 +116,24 @@ impl fmt::Debug for Hold {
 
 /// Bytes to read. Others may read them too; nobody writes them.
 #[derive(Debug)]
-pub struct ReadGuard(Hold);
+pub struct ReadGuard<K: Keep = Arc<RawBuffer>>(Hold<K>);
 
 /// Bytes to read and write. Nobody else touches them.
 #[derive(Debug)]
-pub struct WriteGuard(Hold);
+pub struct WriteGuard<K: Keep = Arc<RawBuffer>>(Hold<K>);
 
-impl ReadGuard {
-    pub(crate) fn new(raw: &Arc<RawBuffer>, range: Range<usize>) -> Result<ReadGuard> {
-        Hold::new(raw, Access::Read, range).map(ReadGuard)
+impl<K: Keep> ReadGuard<K> {
+    /// Bytes `range` of the allocation that `keep` keeps.
+    ///
+    /// # Errors
+    /// As [`Hold::over`].
+    #[inline]
+    pub fn over(keep: K, range: Range<usize>) -> Result<ReadGuard<K>> {
+        Hold::over(keep, Access::Read, range).map(ReadGuard)
     }
 
     /// The bytes.
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         // SAFETY: the ledger holds the range for reading, so no reference or kernel of this
         // process writes it while `self` lives; `RawMemory` promises the rest.
@@ -103,17 +141,24 @@ impl ReadGuard {
     }
 
     /// What is held.
-    pub fn hold(&self) -> &Hold {
+    #[inline]
+    pub fn hold(&self) -> &Hold<K> {
         &self.0
     }
 }
 
-impl WriteGuard {
-    pub(crate) fn new(raw: &Arc<RawBuffer>, range: Range<usize>) -> Result<WriteGuard> {
-        Hold::new(raw, Access::Write, range).map(WriteGuard)
+impl<K: Keep> WriteGuard<K> {
+    /// Bytes `range` of the allocation that `keep` keeps.
+    ///
+    /// # Errors
+    /// As [`Hold::over`].
+    #[inline]
+    pub fn over(keep: K, range: Range<usize>) -> Result<WriteGuard<K>> {
+        Hold::over(keep, Access::Write, range).map(WriteGuard)
     }
 
     /// The bytes.
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         // SAFETY: the ledger holds the range for this guard alone; `&self` keeps `as_bytes_mut`
         // from being called meanwhile.
@@ -121,6 +166,7 @@ impl WriteGuard {
     }
 
     /// The bytes, to write.
+    #[inline]
     pub fn as_bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the ledger holds the range for this guard alone, `&mut self` makes this the
         // only slice, and `enter` refused memory that is not writable.
@@ -128,7 +174,8 @@ impl WriteGuard {
     }
 
     /// What is held.
-    pub fn hold(&self) -> &Hold {
+    #[inline]
+    pub fn hold(&self) -> &Hold<K> {
         &self.0
     }
 }

@@ -11,7 +11,8 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::sync::{Mutex, lock};
+use crate::sync::Ordering::{Acquire, Relaxed, Release};
+use crate::sync::{AtomicUsize, Mutex, MutexGuard, lock, spin};
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -34,6 +35,16 @@ pub enum Access {
 }
 
 impl Access {
+    /// Every access, by its number.
+    const ALL: [Access; 6] = [
+        Access::Read,
+        Access::Write,
+        Access::KernelRead,
+        Access::KernelWrite,
+        Access::ExportRead,
+        Access::ExportWrite,
+    ];
+
     /// Whether bytes may change.
     pub fn writes(self) -> bool {
         matches!(self, Access::Write | Access::KernelWrite | Access::ExportWrite)
@@ -75,13 +86,40 @@ pub(crate) struct Entry {
 
 /// The receipt for an entry; gives it back with [`Ledger::release`].
 #[derive(Debug)]
-pub(crate) struct Loan(u32);
+pub(crate) enum Loan {
+    /// The only entry, kept in the ledger's own words.
+    Quick(Access),
+    /// An entry of the book, by number.
+    Booked(u32),
+}
 
 /// The entries of one allocation.
+///
+/// Most of the time there is none or one, and that one needs no lock: it is claimed by changing
+/// `state`, and its range is in `start` and `end`. A second entry opens the book: it moves the
+/// first one there, and until the book is empty again everybody goes through its lock.
 #[derive(Debug)]
 pub(crate) struct Ledger {
+    /// [`EMPTY`], [`CLAIMED`], [`BOOK`], or [`QUICK`] plus the access of the only entry.
+    state: AtomicUsize,
+    /// First byte of the only entry; written while claimed.
+    start: AtomicUsize,
+    /// One past the last byte of the only entry; written while claimed.
+    end: AtomicUsize,
     book: Mutex<Book>,
 }
+
+/// Nobody holds anything; the book is empty.
+const EMPTY: usize = 0;
+/// Somebody is writing down the only entry; lasts a few instructions.
+const CLAIMED: usize = 1;
+/// Entries are in the book.
+const BOOK: usize = 2;
+/// There is one entry; its access is added to this.
+const QUICK: usize = 8;
+
+/// The number that an entry gets when it is moved to the book, which was empty before.
+const MOVED: u32 = 0;
 
 #[derive(Debug, Default)]
 struct Book {
@@ -95,43 +133,104 @@ struct Book {
 
 impl Ledger {
     pub(crate) fn new() -> Ledger {
-        Ledger { book: Mutex::new(Book::default()) }
+        Ledger {
+            state: AtomicUsize::new(EMPTY),
+            start: AtomicUsize::new(0),
+            end: AtomicUsize::new(0),
+            book: Mutex::new(Book::default()),
+        }
     }
 
     /// Enters `access` to `range`, or says which entry stands against it.
+    #[inline]
     pub(crate) fn enter(&self, access: Access, range: Range<usize>) -> Result<Loan, Entry> {
-        lock(&self.book).enter(access, range)
+        if self.state.compare_exchange(EMPTY, CLAIMED, Acquire, Relaxed).is_ok() {
+            self.start.store(range.start, Relaxed);
+            self.end.store(range.end, Relaxed);
+            self.state.store(QUICK + access as usize, Release);
+            return Ok(Loan::Quick(access));
+        }
+        let mut book = self.open_book();
+        let answer = book.enter(access, range);
+        answer.map(Loan::Booked)
     }
 
     /// Strikes an entry.
+    #[inline]
     pub(crate) fn release(&self, loan: Loan) {
-        lock(&self.book).strike(loan);
+        let number = match loan {
+            Loan::Quick(access) => {
+                let alone = QUICK + access as usize;
+                if self.state.compare_exchange(alone, EMPTY, Release, Relaxed).is_ok() {
+                    return;
+                }
+                MOVED
+            }
+            Loan::Booked(number) => number,
+        };
+        let mut book = lock(&self.book);
+        book.strike(number);
+        if book.held == 0 {
+            self.state.store(EMPTY, Release);
+        }
+    }
+
+    /// The book, with every entry in it.
+    #[cold]
+    fn open_book(&self) -> MutexGuard<'_, Book> {
+        let mut book = lock(&self.book);
+        loop {
+            let state = self.state.load(Acquire);
+            match state {
+                BOOK => return book,
+                CLAIMED => spin(),
+                _ if self.state.compare_exchange(state, BOOK, Acquire, Relaxed).is_err() => {}
+                EMPTY => return book,
+                quick => {
+                    // Read after the change: from here on nobody else writes these words.
+                    let range = self.start.load(Relaxed)..self.end.load(Relaxed);
+                    book.push(Entry { access: Access::ALL[quick - QUICK], range });
+                    return book;
+                }
+            }
+        }
     }
 
     /// How many entries there are.
     pub(crate) fn held(&self) -> usize {
-        lock(&self.book).held
+        let book = lock(&self.book);
+        match self.state.load(Acquire) {
+            EMPTY => 0,
+            BOOK => book.held,
+            _ => 1,
+        }
     }
 }
 
 impl Book {
-    fn enter(&mut self, access: Access, range: Range<usize>) -> Result<Loan, Entry> {
+    fn enter(&mut self, access: Access, range: Range<usize>) -> Result<u32, Entry> {
         let must_search = if access.writes() { self.held > 0 } else { self.writers > 0 };
         if must_search && let Some(against) = self.against(access, &range) {
             return Err(against.clone());
         }
-        let entry = Some(Entry { access, range });
-        let number = if self.held == self.entries.len() {
-            self.entries.push(entry);
-            self.entries.len() - 1
-        } else {
-            let vacant = self.entries.iter().position(Option::is_none).unwrap_or(0);
-            self.entries[vacant] = entry;
-            vacant
-        };
+        Ok(self.push(Entry { access, range }))
+    }
+
+    /// Writes an entry down and gives its number.
+    fn push(&mut self, entry: Entry) -> u32 {
         self.held += 1;
-        self.writers += usize::from(access.writes());
-        Ok(Loan(number as u32))
+        self.writers += usize::from(entry.access.writes());
+        let vacant = if self.held > self.entries.len() {
+            None
+        } else {
+            self.entries.iter().position(Option::is_none)
+        };
+        let number = vacant.unwrap_or(self.entries.len());
+        match self.entries.get_mut(number) {
+            Some(place) => *place = Some(entry),
+            None => self.entries.push(Some(entry)),
+        }
+        number as u32
     }
 
     fn against(&self, access: Access, range: &Range<usize>) -> Option<&Entry> {
@@ -142,7 +241,7 @@ impl Book {
         })
     }
 
-    fn strike(&mut self, Loan(number): Loan) {
+    fn strike(&mut self, number: u32) {
         let Some(entry) = self.entries.get_mut(number as usize).and_then(Option::take) else {
             return;
         };

@@ -12,7 +12,7 @@
 mod allocator;
 mod buffer;
 mod choose;
-mod environment;
+pub mod environment;
 mod error;
 mod guard;
 mod identity;
@@ -46,7 +46,7 @@ pub use allocator::{ALIGNMENT, Allocator, Request};
 pub use buffer::Buffer;
 pub use choose::{allocate, automatic};
 pub use error::{Error, MessageFault, Refusal, Result, Why};
-pub use guard::{Hold, ReadGuard, WriteGuard};
+pub use guard::{Hold, Keep, ReadGuard, WriteGuard};
 pub use identity::{BufferIdentity, WeakIdentity};
 pub use ledger::Access;
 pub use place::Place;

@@ -24,6 +24,7 @@ impl<T> Once<T> {
         once
     }
 
+    #[inline]
     pub(crate) fn get(&self) -> Option<&T> {
         self.value.get()
     }
@@ -60,6 +61,7 @@ impl<T: 'static> OnceLock<T> {
         OnceLock(loom::sync::Mutex::new(None))
     }
 
+    #[inline]
     fn get(&self) -> Option<&T> {
         *lock(&self.0)
     }

@@ -194,6 +194,7 @@ impl RawBuffer {
         &self.refusals
     }
 
+    #[inline]
     fn core(&self) -> &Core {
         match &self.core {
             Some(core) => core,
@@ -252,6 +253,7 @@ impl RawBuffer {
     /// Enters an access in the ledger and gives the address of `range`.
     ///
     /// The address is valid for `range`, in the direction asked, until [`RawBuffer::leave`].
+    #[inline]
     pub(crate) fn enter(&self, access: Access, range: Range<usize>) -> Result<(NonNull<u8>, Loan)> {
         let core = self.core();
         if range.start > range.end || range.end > core.size {
@@ -288,6 +290,7 @@ impl RawBuffer {
     }
 
     /// Ends what [`RawBuffer::enter`] began.
+    #[inline]
     pub(crate) fn leave(&self, access: Access, loan: Loan) {
         let core = self.core();
         if core.maintained {

@@ -1,9 +1,17 @@
 //! The locks of this crate, so that a model checker can take their place.
 
 #[cfg(loom)]
-pub(crate) use loom::sync::{Mutex, MutexGuard};
+pub(crate) use loom::{
+    sync::atomic::{AtomicUsize, Ordering},
+    sync::{Mutex, MutexGuard},
+    thread::yield_now as spin,
+};
 #[cfg(not(loom))]
-pub(crate) use std::sync::{Mutex, MutexGuard};
+pub(crate) use std::{
+    hint::spin_loop as spin,
+    sync::atomic::{AtomicUsize, Ordering},
+    sync::{Mutex, MutexGuard},
+};
 
 /// Locks, also after a panic elsewhere: every critical section here leaves its data whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -20,9 +20,9 @@ impl<E: ElementKind> Tensor<E> {
 
     /// Every buffer of the tensor with what it shows of it.
     fn parts(&self) -> Vec<(&Buffer, Layout)> {
-        let whole = || vec![(&self.buffer, self.meta.layout.clone())];
-        match &self.meta.image {
-            Some(image) if !self.meta.batched() => (0..image.layout.planes().len())
+        let whole = || vec![(&self.parts.buffer, self.parts.meta.layout.clone())];
+        match &self.parts.meta.image {
+            Some(image) if !self.parts.meta.batched() => (0..image.layout.planes().len())
                 .map(|plane| {
                     Some((self.plane_buffer(plane).ok()?, image.layout.plane_layout(plane).ok()?))
                 })

@@ -31,9 +31,9 @@ impl<E: ElementKind> Tensor<E> {
     /// If shapes or element types differ, elements of this tensor share bytes with each other or
     /// with the source, or somebody holds either of them. Nothing is written then.
     pub fn copy_from<F: ElementKind>(&self, source: &Tensor<F>) -> Result<()> {
-        if let (Some(to), Some(from)) = (&self.meta.image, &source.meta.image)
-            && !self.meta.batched()
-            && !source.meta.batched()
+        if let (Some(to), Some(from)) = (&self.parts.meta.image, &source.parts.meta.image)
+            && !self.parts.meta.batched()
+            && !source.parts.meta.batched()
             && same_picture(&to.layout, &from.layout)
         {
             let mut work = vec![];
@@ -52,9 +52,9 @@ impl<E: ElementKind> Tensor<E> {
         self.check_one_buffer()?;
         source.check_one_buffer()?;
         self.check_writable_strides()?;
-        let (to, from) = (&self.meta.layout, &source.meta.layout);
+        let (to, from) = (&self.parts.meta.layout, &source.parts.meta.layout);
         let walk = WalkPair::new(to, from)?;
-        Holds::new((&self.buffer, to), (&source.buffer, from))?.copy(&walk);
+        Holds::new((&self.parts.buffer, to), (&source.parts.buffer, from))?.copy(&walk);
         Ok(())
     }
 
@@ -64,7 +64,7 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// If no memory serves, or somebody writes this tensor.
     pub fn to(&self, memory: Option<TensorMemory>) -> Result<Tensor<E>> {
-        let image = self.meta.image.as_ref().filter(|_| !self.meta.batched());
+        let image = self.parts.meta.image.as_ref().filter(|_| !self.parts.meta.batched());
         let name = self.name();
         let mut copy: Tensor<E> = match image {
             Some(image) => {
@@ -91,12 +91,12 @@ impl<E: ElementKind> Tensor<E> {
     /// If `flat` has another length than the tensor has bytes without gaps, or somebody writes
     /// the tensor.
     pub fn copy_to_flat(&self, flat: &mut [u8]) -> Result<()> {
-        let planes = match &self.meta.image {
-            Some(image) if !self.meta.batched() => {
+        let planes = match &self.parts.meta.image {
+            Some(image) if !self.parts.meta.batched() => {
                 let planes = 0..image.layout.planes().len();
                 planes.map(|plane| image.layout.plane_layout(plane)).collect::<Result<_, _>>()?
             }
-            _ => vec![self.meta.layout.clone()],
+            _ => vec![self.parts.meta.layout.clone()],
         };
         let (given, expected) = (flat.len(), self.flat_bytes());
         if given != expected {
@@ -120,8 +120,8 @@ impl<E: ElementKind> Tensor<E> {
 
     /// Bytes that [`Tensor::copy_to_flat`] writes.
     pub fn flat_bytes(&self) -> usize {
-        match &self.meta.image {
-            Some(image) if !self.meta.batched() => image.layout.packed_bytes(),
+        match &self.parts.meta.image {
+            Some(image) if !self.parts.meta.batched() => image.layout.packed_bytes(),
             _ => self.size_bytes(),
         }
     }
@@ -134,8 +134,8 @@ impl<T: Element> Tensor<T> {
     /// If somebody holds bytes of the tensor.
     pub fn fill(&self, value: T) -> Result<()> {
         let mut work = vec![];
-        match &self.meta.image {
-            Some(image) if !self.meta.batched() => {
+        match &self.parts.meta.image {
+            Some(image) if !self.parts.meta.batched() => {
                 for plane in 0..image.layout.planes().len() {
                     let layout = image.layout.plane_layout(plane)?;
                     let hold =
@@ -144,8 +144,8 @@ impl<T: Element> Tensor<T> {
                 }
             }
             _ => {
-                let layout = &self.meta.layout;
-                let hold = self.buffer.hold(Access::KernelWrite, layout.span())?;
+                let layout = &self.parts.meta.layout;
+                let hold = self.parts.buffer.hold(Access::KernelWrite, layout.span())?;
                 work.push((Walk::new(layout)?, hold, layout.span().start));
             }
         }

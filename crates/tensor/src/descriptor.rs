@@ -26,7 +26,7 @@ impl<E: ElementKind> Tensor<E> {
     /// If the memory has no descriptor (the heap, say) or this process has none left.
     pub fn clone_fd(&self) -> Result<OwnedFd> {
         self.check_one_buffer()?;
-        Ok(self.buffer.clone_descriptor()?)
+        Ok(self.parts.buffer.clone_descriptor()?)
     }
 
     /// The DMA-BUF that the tensor is in.
@@ -35,7 +35,7 @@ impl<E: ElementKind> Tensor<E> {
     /// If its memory is not [`TensorMemory::Dma`].
     pub fn dmabuf(&self) -> Result<BorrowedFd<'_>> {
         self.check_dma()?;
-        Ok(self.buffer.raw()?.descriptor()?)
+        Ok(self.parts.buffer.raw()?.descriptor()?)
     }
 
     /// A new descriptor for the DMA-BUF that the tensor is in.

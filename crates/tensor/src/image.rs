@@ -1,7 +1,5 @@
 //! Tensors as images: format, size, row stride, place in the buffer, new geometry.
 
-use std::sync::Arc;
-
 use crate::ElementKind;
 use tenure_layout::format::Arrangement;
 use tenure_layout::{ImageLayout, Layout, PixelFormat};
@@ -12,23 +10,23 @@ use crate::{Error, Result, Tensor};
 impl<E: ElementKind> Tensor<E> {
     /// The pixel format, if the tensor is an image.
     pub fn format(&self) -> Option<PixelFormat> {
-        self.meta.image.as_ref().map(|image| image.layout.format())
+        self.parts.meta.image.as_ref().map(|image| image.layout.format())
     }
 
     /// Pixels across, if the tensor is an image.
     pub fn width(&self) -> Option<usize> {
-        self.meta.image.as_ref().map(|image| image.layout.width())
+        self.parts.meta.image.as_ref().map(|image| image.layout.width())
     }
 
     /// Pixels down, if the tensor is an image.
     pub fn height(&self) -> Option<usize> {
-        self.meta.image.as_ref().map(|image| image.layout.height())
+        self.parts.meta.image.as_ref().map(|image| image.layout.height())
     }
 
     /// Format, size and planes, if the tensor is an image (of a batch: of its first). Offsets
     /// count from the start of [`Tensor::buffer`], or of the plane's own buffer.
     pub fn image_layout(&self) -> Option<&ImageLayout> {
-        self.meta.image.as_ref().map(|image| &image.layout)
+        self.parts.meta.image.as_ref().map(|image| &image.layout)
     }
 
     /// Declares the tensor an image of this format. Leading dimensions are a batch.
@@ -37,7 +35,7 @@ impl<E: ElementKind> Tensor<E> {
     /// If no image of this format has the tensor's shape, strides or element type.
     pub fn set_format(&mut self, format: PixelFormat) -> Result<()> {
         self.check_one_buffer()?;
-        let layout = &self.meta.layout;
+        let layout = &self.parts.meta.layout;
         let image_rank = match format.arrangement() {
             Arrangement::LumaChroma => 2,
             Arrangement::Packed if format == PixelFormat::Grey && layout.rank() == 2 => 2,
@@ -49,7 +47,7 @@ impl<E: ElementKind> Tensor<E> {
         }
         let image = image_of(&one, format)?;
         let given_stride = if one.is_contiguous() { None } else { Some(image.row_stride()) };
-        Arc::make_mut(&mut self.meta).image = Some(Image { layout: image, given_stride });
+        self.meta_mut().image = Some(Image { layout: image, given_stride });
         Ok(())
     }
 
@@ -65,12 +63,12 @@ impl<E: ElementKind> Tensor<E> {
     /// The row stride in bytes that was given or comes with the memory; `None` if rows are as
     /// close as the format allows.
     pub fn row_stride(&self) -> Option<usize> {
-        self.meta.image.as_ref().and_then(|image| image.given_stride)
+        self.parts.meta.image.as_ref().and_then(|image| image.given_stride)
     }
 
     /// Bytes from one row of the first plane to the next; `None` if the tensor is no image.
     pub fn effective_row_stride(&self) -> Option<usize> {
-        self.meta.image.as_ref().map(|image| image.layout.row_stride())
+        self.parts.meta.image.as_ref().map(|image| image.layout.row_stride())
     }
 
     /// Puts the rows `stride` bytes apart.
@@ -82,7 +80,7 @@ impl<E: ElementKind> Tensor<E> {
         let image = &self.one_image()?.layout;
         let (format, width, height) = (image.format(), image.width(), image.height());
         self.check_one_buffer()?;
-        self.point_at(width, height, format, Some(stride), self.meta.given_offset)
+        self.point_at(width, height, format, Some(stride), self.parts.meta.given_offset)
     }
 
     /// As [`Tensor::set_row_stride`].
@@ -96,7 +94,7 @@ impl<E: ElementKind> Tensor<E> {
 
     /// Where in its buffer the tensor was told to start, in bytes.
     pub fn plane_offset(&self) -> Option<usize> {
-        self.meta.given_offset
+        self.parts.meta.given_offset
     }
 
     /// Lets the tensor start `offset` bytes into its buffer.
@@ -105,8 +103,8 @@ impl<E: ElementKind> Tensor<E> {
     /// If it would leave the buffer, or the offset is not aligned to the element type.
     pub fn set_plane_offset(&mut self, offset: usize) -> Result<()> {
         self.check_one_buffer()?;
-        let now = self.meta.span(true).start;
-        let mut meta = (*self.meta).clone();
+        let now = self.parts.meta.span(true).start;
+        let mut meta = self.parts.meta.clone();
         meta.layout = meta.layout.counted_from(now)?.shifted(offset)?;
         if let Some(image) = &mut meta.image {
             image.layout = image.layout.shifted(-(now as isize))?;
@@ -115,7 +113,7 @@ impl<E: ElementKind> Tensor<E> {
         meta.given_offset = Some(offset);
         meta.layout.check_aligned()?;
         self.check_end(meta.span(true).end)?;
-        self.meta = Arc::new(meta);
+        *self.meta_mut() = meta;
         Ok(())
     }
 
@@ -166,7 +164,7 @@ impl<E: ElementKind> Tensor<E> {
         let image =
             ImageLayout::new(format, self.dtype(), width, height, given_stride)?.shifted(offset)?;
         self.check_end(image.span().end)?;
-        let meta = Arc::make_mut(&mut self.meta);
+        let meta = self.meta_mut();
         meta.layout = image.tensor_layout()?;
         meta.image = Some(Image { layout: image, given_stride });
         meta.given_offset = given_offset;
@@ -176,7 +174,7 @@ impl<E: ElementKind> Tensor<E> {
     }
 
     fn check_end(&self, end: usize) -> Result<()> {
-        let available = self.buffer.len();
+        let available = self.parts.buffer.len();
         if end <= available {
             Ok(())
         } else {

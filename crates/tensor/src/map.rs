@@ -3,29 +3,29 @@
 //! Four types for four promises: reading or writing, as a slice or at strides. A slice exists
 //! where memory order is index order; the strided guards work for every layout.
 
-use std::ops::Deref;
-use std::sync::Arc;
+use std::marker::PhantomData;
+use std::ops::{Deref, Range};
 
 use crate::{Element, ElementKind};
 use bytemuck::Pod;
 use tenure_layout::{DType, Layout};
 use tenure_memory::{ReadGuard, WriteGuard};
 
-use crate::meta::Meta;
+use crate::meta::{Meta, Placed};
 use crate::{Error, Result, Tensor};
 
 /// Elements to read, at any strides. Others may read them too; nobody writes them.
 #[derive(Debug)]
 pub struct StridedRead<E: ElementKind> {
-    guard: ReadGuard,
-    pub(crate) view: View<E>,
+    guard: ReadGuard<Placed>,
+    element: PhantomData<fn() -> E>,
 }
 
 /// Elements to read and write, at any strides. Nobody else touches them.
 #[derive(Debug)]
 pub struct StridedMap<E: ElementKind> {
-    guard: WriteGuard,
-    pub(crate) view: View<E>,
+    guard: WriteGuard<Placed>,
+    element: PhantomData<fn() -> E>,
 }
 
 /// Elements to read, in memory order: a slice.
@@ -35,15 +35,6 @@ pub struct TensorRead<E: ElementKind>(StridedRead<E>);
 /// Elements to read and write, in memory order: a slice.
 #[derive(Debug)]
 pub struct TensorMap<E: ElementKind>(StridedMap<E>);
-
-/// What a guard knows of the elements inside its bytes.
-#[derive(Debug)]
-pub(crate) struct View<E: ElementKind> {
-    pub(crate) meta: Arc<Meta>,
-    /// Byte of the tensor's buffer that the guard's first byte is.
-    pub(crate) start: usize,
-    element: std::marker::PhantomData<fn() -> E>,
-}
 
 impl<E: ElementKind> Tensor<E> {
     /// The elements to read and write, as a slice in memory order.
@@ -55,6 +46,7 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// [`tenure_memory::Error::Busy`] while somebody else holds bytes of it, and
     /// [`Error::NotRowMajor`] for permuted, reversed and broadcast views.
+    #[inline]
     pub fn map(&self) -> Result<TensorMap<E>> {
         self.check_row_major()?;
         self.hold_to_write().map(TensorMap)
@@ -64,6 +56,7 @@ impl<E: ElementKind> Tensor<E> {
     ///
     /// # Errors
     /// As [`Tensor::map`]; several readers do not exclude each other.
+    #[inline]
     pub fn map_read(&self) -> Result<TensorRead<E>> {
         self.check_row_major()?;
         self.hold_to_read().map(TensorRead)
@@ -87,26 +80,37 @@ impl<E: ElementKind> Tensor<E> {
         self.hold_to_read()
     }
 
+    #[inline]
     fn hold_to_read(&self) -> Result<StridedRead<E>> {
-        self.check_one_buffer()?;
-        let span = self.meta.span(true);
-        let start = span.start;
-        let guard = self.buffer.read_range(span)?;
+        let (placed, range) = self.place_now()?;
+        let guard = ReadGuard::over(placed, range)?;
         check_address::<E::Stored>(guard.as_bytes(), self.dtype())?;
-        Ok(StridedRead { guard, view: View::new(&self.meta, start) })
+        Ok(StridedRead { guard, element: PhantomData })
     }
 
+    #[inline]
     fn hold_to_write(&self) -> Result<StridedMap<E>> {
-        self.check_one_buffer()?;
-        let span = self.meta.span(true);
-        let start = span.start;
-        let guard = self.buffer.write_range(span)?;
+        let (placed, range) = self.place_now()?;
+        let guard = WriteGuard::over(placed, range)?;
         check_address::<E::Stored>(guard.as_bytes(), self.dtype())?;
-        Ok(StridedMap { guard, view: View::new(&self.meta, start) })
+        Ok(StridedMap { guard, element: PhantomData })
     }
 
+    /// The parts with their buffer in its place, and the tensor's bytes in the allocation.
+    #[inline]
+    fn place_now(&self) -> Result<(Placed, Range<usize>)> {
+        self.check_one_buffer()?;
+        let parts = &self.parts;
+        let range = parts.buffer.range_in_raw(parts.meta.span(true))?;
+        match Placed::new(parts) {
+            Some(placed) => Ok((placed, range)),
+            None => unreachable!("a range in an allocation is known once it exists"),
+        }
+    }
+
+    #[inline]
     fn check_row_major(&self) -> Result<()> {
-        let layout = &self.meta.layout;
+        let layout = &self.parts.meta.layout;
         if layout.is_row_major() {
             Ok(())
         } else {
@@ -116,7 +120,7 @@ impl<E: ElementKind> Tensor<E> {
     }
 
     pub(crate) fn check_writable_strides(&self) -> Result<()> {
-        let layout = &self.meta.layout;
+        let layout = &self.parts.meta.layout;
         if layout.may_self_overlap() {
             let (shape, strides) = (layout.shape().into(), layout.strides().into());
             Err(Error::Overlapping { shape, strides })
@@ -125,10 +129,11 @@ impl<E: ElementKind> Tensor<E> {
         }
     }
 
+    #[inline]
     pub(crate) fn check_one_buffer(&self) -> Result<()> {
-        match &self.meta.image {
-            Some(image) if !self.other_planes.is_empty() => {
-                let buffers = 1 + self.other_planes.len();
+        match &self.parts.meta.image {
+            Some(image) if !self.parts.other_planes.is_empty() => {
+                let buffers = 1 + self.parts.other_planes.len();
                 Err(Error::SeveralBuffers { format: image.layout.format(), buffers })
             }
             _ => Ok(()),
@@ -155,36 +160,29 @@ fn elements_mut<S: Pod>(bytes: &mut [u8]) -> &mut [S] {
     if bytes.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(bytes) }
 }
 
-impl<E: ElementKind> View<E> {
-    fn new(meta: &Arc<Meta>, start: usize) -> View<E> {
-        View { meta: Arc::clone(meta), start, element: std::marker::PhantomData }
-    }
-
-    pub(crate) fn layout(&self) -> &Layout {
-        &self.meta.layout
-    }
-}
-
-impl<T: Element> View<T> {
-    /// Position in the guard's slice of the element at `index`.
-    fn position(&self, index: &[usize]) -> Option<usize> {
-        let byte = self.layout().element_offset(index).ok()?;
-        Some((byte - self.start) / size_of::<T::Stored>())
-    }
+/// Position in a guard's slice of the element at `index`.
+fn position<T: Element>(meta: &Meta, index: &[usize]) -> Option<usize> {
+    let byte = meta.layout.element_offset(index).ok()?;
+    Some((byte - meta.span(true).start) / size_of::<T::Stored>())
 }
 
 impl<E: ElementKind> StridedRead<E> {
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.guard.hold().keep().meta().layout
+    }
+
     /// Elements per dimension.
     pub fn shape(&self) -> &[usize] {
-        self.view.layout().shape()
+        self.layout().shape()
     }
 
     /// Elements between neighbours of each dimension.
     pub fn strides(&self) -> &[isize] {
-        self.view.layout().strides()
+        self.layout().strides()
     }
 
     /// Everything from the first to the last byte of the tensor, gaps included, in memory order.
+    #[inline]
     pub fn span(&self) -> &[E::Stored] {
         elements(self.guard.as_bytes())
     }
@@ -202,27 +200,33 @@ impl<E: ElementKind> StridedRead<E> {
 impl<T: Element> StridedRead<T> {
     /// The element at `index`, or `None` if there is none.
     pub fn get(&self, index: &[usize]) -> Option<&T::Stored> {
-        self.span().get(self.view.position(index)?)
+        self.span().get(position::<T>(self.guard.hold().keep().meta(), index)?)
     }
 }
 
 impl<E: ElementKind> StridedMap<E> {
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.guard.hold().keep().meta().layout
+    }
+
     /// Elements per dimension.
     pub fn shape(&self) -> &[usize] {
-        self.view.layout().shape()
+        self.layout().shape()
     }
 
     /// Elements between neighbours of each dimension.
     pub fn strides(&self) -> &[isize] {
-        self.view.layout().strides()
+        self.layout().strides()
     }
 
     /// Everything from the first to the last byte of the tensor, gaps included, in memory order.
+    #[inline]
     pub fn span(&self) -> &[E::Stored] {
         elements(self.guard.as_bytes())
     }
 
     /// As [`StridedMap::span`], to write.
+    #[inline]
     pub fn span_mut(&mut self) -> &mut [E::Stored] {
         elements_mut(self.guard.as_bytes_mut())
     }
@@ -231,18 +235,19 @@ impl<E: ElementKind> StridedMap<E> {
 impl<T: Element> StridedMap<T> {
     /// The element at `index`, or `None` if there is none.
     pub fn get(&self, index: &[usize]) -> Option<&T::Stored> {
-        self.span().get(self.view.position(index)?)
+        self.span().get(position::<T>(self.guard.hold().keep().meta(), index)?)
     }
 
     /// The element at `index`, to write, or `None` if there is none.
     pub fn get_mut(&mut self, index: &[usize]) -> Option<&mut T::Stored> {
-        let position = self.view.position(index)?;
+        let position = position::<T>(self.guard.hold().keep().meta(), index)?;
         self.span_mut().get_mut(position)
     }
 }
 
 impl<E: ElementKind> TensorRead<E> {
     /// The elements in memory order; bytes for a [`crate::TensorDyn`].
+    #[inline]
     pub fn as_slice(&self) -> &[E::Stored] {
         self.0.span()
     }
@@ -250,11 +255,13 @@ impl<E: ElementKind> TensorRead<E> {
 
 impl<E: ElementKind> TensorMap<E> {
     /// The elements in memory order; bytes for a [`crate::TensorDyn`].
+    #[inline]
     pub fn as_slice(&self) -> &[E::Stored] {
         self.0.span()
     }
 
     /// The elements in memory order, to write; bytes for a [`crate::TensorDyn`].
+    #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [E::Stored] {
         self.0.span_mut()
     }

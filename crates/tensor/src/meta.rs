@@ -1,8 +1,51 @@
-//! What a tensor knows besides its buffer; shared between a tensor and its guards.
+//! What a tensor is made of; shared between a tensor and its guards.
+#![expect(unsafe_code, reason = "promises guards that a tensor's parts keep its allocation")]
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use smallvec::SmallVec;
 use tenure_layout::{Colour, ImageLayout, Layout, Quantization};
+use tenure_memory::{Buffer, Keep, RawBuffer};
+
+/// A tensor's memory and what it means.
+#[derive(Debug, Clone)]
+pub(crate) struct Parts {
+    pub(crate) buffer: Buffer,
+    /// Buffers of the second and further planes, if they are not in `buffer`.
+    pub(crate) other_planes: SmallVec<[Buffer; 1]>,
+    pub(crate) meta: Meta,
+}
+
+/// Parts whose buffer has its place: what a guard keeps.
+#[derive(Debug)]
+pub(crate) struct Placed(Arc<Parts>);
+
+impl Placed {
+    /// `None` while the buffer has no place.
+    #[inline]
+    pub(crate) fn new(parts: &Arc<Parts>) -> Option<Placed> {
+        parts.buffer.raw_if_placed()?;
+        Some(Placed(Arc::clone(parts)))
+    }
+
+    #[inline]
+    pub(crate) fn meta(&self) -> &Meta {
+        &self.0.meta
+    }
+}
+
+// SAFETY: a buffer is placed exactly once and keeps its allocation, and parts that somebody else
+// holds too are never changed (setters make their own copy).
+unsafe impl Keep for Placed {
+    #[inline]
+    fn raw(&self) -> &RawBuffer {
+        match self.0.buffer.raw_if_placed() {
+            Some(raw) => raw,
+            None => unreachable!("a buffer that had its place keeps it"),
+        }
+    }
+}
 
 /// Everything that describes the bytes.
 #[derive(Debug, Clone)]
@@ -31,6 +74,7 @@ impl Meta {
 
     /// Bytes of the (first) buffer that belong to the tensor, from the first to the last. Planes
     /// in buffers of their own are not counted.
+    #[inline]
     pub(crate) fn span(&self, one_buffer: bool) -> Range<usize> {
         let own = self.layout.span();
         match &self.image {

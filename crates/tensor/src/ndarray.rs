@@ -36,19 +36,19 @@ impl<T: Element> StridedRead<T> {
     /// # Ok::<(), tenure_tensor::Error>(())
     /// ```
     pub fn array(&self) -> Option<ArrayViewD<'_, T::Stored>> {
-        view(self.view.layout(), self.span())
+        view(self.layout(), self.span())
     }
 }
 
 impl<T: Element> StridedMap<T> {
     /// The elements as an array to read.
     pub fn array(&self) -> Option<ArrayViewD<'_, T::Stored>> {
-        view(self.view.layout(), self.span())
+        view(self.layout(), self.span())
     }
 
     /// The elements as an array to write. `None` for strides that `ndarray` cannot express.
     pub fn array_mut(&mut self) -> Option<ArrayViewMutD<'_, T::Stored>> {
-        let layout = self.view.layout();
+        let layout = self.layout();
         let (steps, backwards) = steps(layout);
         let shape = IxDyn(layout.shape()).strides(IxDyn(&steps));
         let mut array = ArrayViewMutD::from_shape(shape, self.span_mut()).ok()?;

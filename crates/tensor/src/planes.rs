@@ -1,22 +1,25 @@
 //! The planes of an image, in one buffer or in several.
 
 use crate::{Dyn, ElementKind};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use tenure_layout::{DType, ImageLayout, PixelFormat};
 use tenure_memory::Buffer;
 
-use crate::meta::{Image, Meta};
+use crate::meta::{Image, Meta, Parts};
 use crate::{Error, Result, Tensor};
 
 impl<E: ElementKind> Tensor<E> {
     /// How many planes the image has; 1 for a tensor that is no image.
     pub fn plane_count(&self) -> usize {
-        self.meta.image.as_ref().map_or(1, |image| image.layout.planes().len())
+        self.parts.meta.image.as_ref().map_or(1, |image| image.layout.planes().len())
     }
 
     /// Whether the planes are in several buffers.
     pub fn is_multi_buffer(&self) -> bool {
-        !self.other_planes.is_empty()
+        !self.parts.other_planes.is_empty()
     }
 
     /// The buffer that a plane is in.
@@ -24,13 +27,13 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// If there is no such plane.
     pub fn plane_buffer(&self, plane: usize) -> Result<&Buffer> {
-        if self.other_planes.is_empty() || plane == 0 {
-            return Ok(&self.buffer);
+        if self.parts.other_planes.is_empty() || plane == 0 {
+            return Ok(&self.parts.buffer);
         }
         let image = self.one_image()?;
         let (format, expected) = (image.layout.format(), image.layout.planes().len());
         let given = plane.saturating_add(1);
-        Ok(self.other_planes.get(plane - 1).ok_or(tenure_layout::Error::PlaneCount {
+        Ok(self.parts.other_planes.get(plane - 1).ok_or(tenure_layout::Error::PlaneCount {
             format,
             expected,
             given,
@@ -102,9 +105,8 @@ impl Tensor<Dyn> {
             given_offset,
             ..Meta::new(layout)
         };
-        let mut tensor = Tensor::assemble(first.clone(), meta);
-        tensor.other_planes = SmallVec::from(others);
-        Ok(tensor)
+        let parts = Parts { buffer: first.clone(), other_planes: SmallVec::from(others), meta };
+        Ok(Tensor { parts: Arc::new(parts), element: PhantomData })
     }
 
     /// Checks what came from outside against `E`'s element type.

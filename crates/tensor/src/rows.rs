@@ -22,7 +22,7 @@ impl<E: ElementKind> TensorRead<E> {
     /// The rows without the padding between them: `None` if rows are not evenly spaced. A
     /// contiguous tensor is one row.
     pub fn rows(&self) -> Option<impl Iterator<Item = &[E::Stored]>> {
-        let walk = Walk::new(self.view.layout()).ok()?;
+        let walk = Walk::new(self.layout()).ok()?;
         let (len, pitch) = pitch::<E>(&walk)?;
         Some(self.as_slice().chunks(pitch.max(1)).filter_map(move |chunk| chunk.get(..len)))
     }
@@ -32,7 +32,7 @@ impl<E: ElementKind> TensorMap<E> {
     /// The rows without the padding between them, to write: `None` if rows are not evenly
     /// spaced. A contiguous tensor is one row.
     pub fn rows_mut(&mut self) -> Option<impl Iterator<Item = &mut [E::Stored]>> {
-        let walk = Walk::new(self.view.layout()).ok()?;
+        let walk = Walk::new(self.layout()).ok()?;
         let (len, pitch) = pitch::<E>(&walk)?;
         let slice = self.strided_mut().span_mut();
         Some(slice.chunks_mut(pitch.max(1)).filter_map(move |chunk| chunk.get_mut(..len)))

@@ -40,7 +40,7 @@ pub enum Sharing {
 /// If the memory has no descriptor, cannot be sealed, or the socket refuses.
 pub fn send<E: ElementKind>(socket: impl AsFd, tensor: &Tensor<E>, sharing: Sharing) -> Result<()> {
     let buffers: SmallVec<[&Buffer; 4]> =
-        std::iter::once(&tensor.buffer).chain(&tensor.other_planes).collect();
+        std::iter::once(&tensor.parts.buffer).chain(&tensor.parts.other_planes).collect();
     for buffer in &buffers {
         if sharing == Sharing::ReadOnly {
             let raw = buffer.raw()?;
@@ -59,11 +59,13 @@ pub fn send<E: ElementKind>(socket: impl AsFd, tensor: &Tensor<E>, sharing: Shar
 }
 
 fn describe<E: ElementKind>(tensor: &Tensor<E>, sharing: Sharing) -> Result<Description> {
-    tensor.buffer.ensure()?;
+    tensor.parts.buffer.ensure()?;
     let layout = tensor.layout();
-    let starts: SmallVec<[usize; 4]> =
-        std::iter::once(&tensor.buffer).chain(&tensor.other_planes).map(Buffer::start).collect();
-    let first = tensor.buffer.start();
+    let starts: SmallVec<[usize; 4]> = std::iter::once(&tensor.parts.buffer)
+        .chain(&tensor.parts.other_planes)
+        .map(Buffer::start)
+        .collect();
+    let first = tensor.parts.buffer.start();
     let image = tensor.image_layout().map(|image| {
         let planes = image.planes().iter().enumerate().map(|(index, plane)| {
             let descriptor = if tensor.is_multi_buffer() { index } else { 0 };

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use tenure_layout::{Colour, DType, Layout, Quantization};
 use tenure_memory::{Buffer, BufferIdentity, LogicalMemorySpace, Refusal, TensorMemory};
 
-use crate::meta::Meta;
+use crate::meta::{Meta, Parts};
 use crate::{Error, Result};
 
 /// Elements of one type in some memory.
@@ -20,10 +20,7 @@ use crate::{Error, Result};
 /// A tensor is a handle: [`Tensor::share`] and views give more handles to the same bytes, and the
 /// ledger of the allocation keeps their uses apart.
 pub struct Tensor<E: ElementKind = Dyn> {
-    pub(crate) buffer: Buffer,
-    /// Buffers of the second and further planes, if they are not in `buffer`.
-    pub(crate) other_planes: SmallVec<[Buffer; 1]>,
-    pub(crate) meta: Arc<Meta>,
+    pub(crate) parts: Arc<Parts>,
     pub(crate) element: PhantomData<fn() -> E>,
 }
 
@@ -42,17 +39,18 @@ pub type TensorDyn = Tensor<Dyn>;
 impl<E: ElementKind> Tensor<E> {
     /// A tensor over `buffer`; the caller has checked that everything fits.
     pub(crate) fn assemble(buffer: Buffer, meta: Meta) -> Tensor<E> {
-        Tensor { buffer, other_planes: SmallVec::new(), meta: Arc::new(meta), element: PhantomData }
+        let parts = Parts { buffer, other_planes: SmallVec::new(), meta };
+        Tensor { parts: Arc::new(parts), element: PhantomData }
     }
 
     /// The same tensor with the element type known in another way.
     pub(crate) fn retyped<F: ElementKind>(&self) -> Tensor<F> {
-        Tensor {
-            buffer: self.buffer.clone(),
-            other_planes: self.other_planes.clone(),
-            meta: Arc::clone(&self.meta),
-            element: PhantomData,
-        }
+        Tensor { parts: Arc::clone(&self.parts), element: PhantomData }
+    }
+
+    /// The description, to change; guards go on with the one they have.
+    pub(crate) fn meta_mut(&mut self) -> &mut Meta {
+        &mut Arc::make_mut(&mut self.parts).meta
     }
 
     /// Another handle to the same elements.
@@ -62,37 +60,37 @@ impl<E: ElementKind> Tensor<E> {
 
     /// The mechanism the bytes were obtained with.
     pub fn memory(&self) -> TensorMemory {
-        self.buffer.memory()
+        self.parts.buffer.memory()
     }
 
     /// Where the bytes live.
     pub fn space(&self) -> LogicalMemorySpace {
-        self.buffer.space()
+        self.parts.buffer.space()
     }
 
     /// The element type.
     pub fn dtype(&self) -> DType {
-        self.meta.layout.dtype()
+        self.parts.meta.layout.dtype()
     }
 
     /// Elements per dimension.
     pub fn shape(&self) -> &[usize] {
-        self.meta.layout.shape()
+        self.parts.meta.layout.shape()
     }
 
     /// Elements between neighbours of each dimension.
     pub fn strides(&self) -> &[isize] {
-        self.meta.layout.strides()
+        self.parts.meta.layout.strides()
     }
 
     /// Number of dimensions.
     pub fn rank(&self) -> usize {
-        self.meta.layout.rank()
+        self.parts.meta.layout.rank()
     }
 
     /// Number of elements.
     pub fn len(&self) -> usize {
-        self.meta.layout.elements()
+        self.parts.meta.layout.elements()
     }
 
     /// Whether there are no elements.
@@ -102,45 +100,45 @@ impl<E: ElementKind> Tensor<E> {
 
     /// Bytes of all elements without gaps.
     pub fn size_bytes(&self) -> usize {
-        self.meta.layout.packed_bytes()
+        self.parts.meta.layout.packed_bytes()
     }
 
     /// Bytes of the buffer: what the tensor could be re-pointed at with
     /// [`Tensor::configure_image`].
     pub fn capacity_bytes(&self) -> usize {
-        self.buffer.len()
+        self.parts.buffer.len()
     }
 
     /// Whether the elements follow each other in row-major order without gaps.
     pub fn is_contiguous(&self) -> bool {
-        self.meta.layout.is_contiguous()
+        self.parts.meta.layout.is_contiguous()
     }
 
     /// Which bytes of [`Tensor::buffer`] the elements are.
     pub fn layout(&self) -> &Layout {
-        &self.meta.layout
+        &self.parts.meta.layout
     }
 
     /// The buffer (of the first plane).
     pub fn buffer(&self) -> &Buffer {
-        &self.buffer
+        &self.parts.buffer
     }
 
     /// Which buffer this is: a key for caches. Views have the same.
     pub fn buffer_identity(&self) -> &BufferIdentity {
-        self.buffer.identity()
+        self.parts.buffer.identity()
     }
 
     /// The name it was made with.
     pub fn name(&self) -> Option<&str> {
-        self.buffer.name()
+        self.parts.buffer.name()
     }
 
     /// Which memories an automatic choice tried before the one that served, and why they did not.
     /// Empty if the memory was named or is not allocated yet.
     pub fn refusals(&self) -> &[Refusal] {
-        if self.buffer.is_placed() {
-            self.buffer.raw().map_or(&[], |raw| raw.refusals())
+        if self.parts.buffer.is_placed() {
+            self.parts.buffer.raw().map_or(&[], |raw| raw.refusals())
         } else {
             &[]
         }
@@ -151,17 +149,17 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// If a lazy buffer cannot be allocated.
     pub fn is_writable(&self) -> Result<bool> {
-        Ok(self.buffer.raw()?.writable())
+        Ok(self.parts.buffer.raw()?.writable())
     }
 
     /// The colour description, if it has one.
     pub fn colour(&self) -> Option<Colour> {
-        self.meta.colour
+        self.parts.meta.colour
     }
 
     /// Sets or removes the colour description.
     pub fn set_colour(&mut self, colour: Option<Colour>) {
-        Arc::make_mut(&mut self.meta).colour = colour;
+        self.meta_mut().colour = colour;
     }
 
     /// With a colour description.
@@ -172,7 +170,7 @@ impl<E: ElementKind> Tensor<E> {
 
     /// The quantisation, if it has one.
     pub fn quantization(&self) -> Option<&Quantization> {
-        self.meta.quantization.as_ref()
+        self.parts.meta.quantization.as_ref()
     }
 
     /// Sets or removes the quantisation.
@@ -187,7 +185,7 @@ impl<E: ElementKind> Tensor<E> {
             }
             quantization.check_shape(self.shape())?;
         }
-        Arc::make_mut(&mut self.meta).quantization = quantization;
+        self.meta_mut().quantization = quantization;
         Ok(())
     }
 

@@ -4,7 +4,6 @@
 //! rest. An index or region outside is an error, never a clamp.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::ElementKind;
 use tenure_layout::{Layout, Quantization, Region};
@@ -16,14 +15,14 @@ impl<E: ElementKind> Tensor<E> {
     /// A view with another layout of the same bytes, no longer an image.
     fn viewed(&self, layout: Layout, quantization: Option<Quantization>) -> Result<Tensor<E>> {
         self.check_one_buffer()?;
-        let colour = self.meta.colour;
+        let colour = self.parts.meta.colour;
         self.cut(Meta { colour, quantization, ..Meta::new(layout) })
     }
 
     /// A tensor over the part of the buffer that `meta` spans.
     fn cut(&self, mut meta: Meta) -> Result<Tensor<E>> {
         let span = meta.span(true);
-        let buffer = self.buffer.slice(span.clone())?;
+        let buffer = self.parts.buffer.slice(span.clone())?;
         meta.layout = meta.layout.counted_from(span.start)?;
         if let Some(image) = &mut meta.image {
             image.layout = image.layout.shifted(-(span.start as isize))?;
@@ -34,14 +33,18 @@ impl<E: ElementKind> Tensor<E> {
     /// The same tensor with its buffer cut to the bytes that it shows.
     #[cfg(linux_like)]
     pub(crate) fn trim_to_span(&self) -> Result<Tensor<E>> {
-        if self.other_planes.is_empty() { self.cut((*self.meta).clone()) } else { Ok(self.share()) }
+        if self.parts.other_planes.is_empty() {
+            self.cut(self.parts.meta.clone())
+        } else {
+            Ok(self.share())
+        }
     }
 
     fn quantized(
         &self,
         change: impl FnOnce(&Quantization) -> Quantization,
     ) -> Option<Quantization> {
-        self.meta.quantization.as_ref().map(change)
+        self.parts.meta.quantization.as_ref().map(change)
     }
 
     /// The indices `range` of dimension `axis`.
@@ -66,7 +69,7 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// If axis or range do not exist, or `step` is zero.
     pub fn slice_step(&self, axis: usize, range: Range<usize>, step: usize) -> Result<Tensor<E>> {
-        let layout = self.meta.layout.slice(axis, range.start, range.end, step)?;
+        let layout = self.parts.meta.layout.slice(axis, range.start, range.end, step)?;
         let count = layout.shape().get(axis).copied().unwrap_or(0);
         let keep = |q: &Quantization| q.after_slice(axis, range.start, count, step);
         // An axis without indices has no scales either.
@@ -79,7 +82,7 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// If axis or index do not exist.
     pub fn index(&self, axis: usize, index: usize) -> Result<Tensor<E>> {
-        let layout = self.meta.layout.index(axis, index)?;
+        let layout = self.parts.meta.layout.index(axis, index)?;
         self.viewed(layout, self.quantized(|q| q.after_index(axis, index)))
     }
 
@@ -89,11 +92,11 @@ impl<E: ElementKind> Tensor<E> {
     /// If the number of elements differs, gaps stand against it, or a quantisation by axis would
     /// lose its axis.
     pub fn reshape(&self, shape: &[usize]) -> Result<Tensor<E>> {
-        let layout = self.meta.layout.reshape(shape)?;
-        if let Some(quantization) = &self.meta.quantization {
+        let layout = self.parts.meta.layout.reshape(shape)?;
+        if let Some(quantization) = &self.parts.meta.quantization {
             quantization.check_shape(shape)?;
         }
-        self.viewed(layout, self.meta.quantization.clone())
+        self.viewed(layout, self.parts.meta.quantization.clone())
     }
 
     /// The dimensions in another order: dimension `i` of the result is `axes[i]` of this.
@@ -101,7 +104,7 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// If `axes` is not a permutation.
     pub fn permute(&self, axes: &[usize]) -> Result<Tensor<E>> {
-        let layout = self.meta.layout.permute(axes)?;
+        let layout = self.parts.meta.layout.permute(axes)?;
         let renamed = |q: &Quantization| {
             q.with_axis_renamed(|own| axes.iter().position(|&axis| axis == own).unwrap_or(own))
         };
@@ -113,7 +116,7 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// If it is not.
     pub fn squeeze(&self, axis: usize) -> Result<Tensor<E>> {
-        let layout = self.meta.layout.squeeze(axis)?;
+        let layout = self.parts.meta.layout.squeeze(axis)?;
         self.viewed(layout, self.quantized(|q| q.after_index(axis, 0)))
     }
 
@@ -122,7 +125,7 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// If `axis` is beyond the rank.
     pub fn unsqueeze(&self, axis: usize) -> Result<Tensor<E>> {
-        let layout = self.meta.layout.unsqueeze(axis)?;
+        let layout = self.parts.meta.layout.unsqueeze(axis)?;
         let moved =
             |q: &Quantization| q.with_axis_renamed(|own| if own >= axis { own + 1 } else { own });
         self.viewed(layout, self.quantized(moved))
@@ -134,7 +137,7 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// If the shapes do not broadcast.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Tensor<E>> {
-        let layout = self.meta.layout.broadcast_to(shape)?;
+        let layout = self.parts.meta.layout.broadcast_to(shape)?;
         let added = shape.len() - self.rank();
         let moved = |q: &Quantization| q.with_axis_renamed(|own| own + added);
         let quantization = self.quantized(moved).filter(|q| q.check_shape(shape).is_ok());
@@ -146,14 +149,15 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// If there is no such element.
     pub fn batch(&self, index: usize) -> Result<Tensor<E>> {
-        let layout = self.meta.layout.index(0, index)?;
-        let Some(image) = self.meta.image.as_ref().filter(|_| self.meta.batched()) else {
+        let layout = self.parts.meta.layout.index(0, index)?;
+        let Some(image) = self.parts.meta.image.as_ref().filter(|_| self.parts.meta.batched())
+        else {
             return self.index(0, index);
         };
-        let moved = layout.offset() as isize - self.meta.layout.offset() as isize;
+        let moved = layout.offset() as isize - self.parts.meta.layout.offset() as isize;
         let image = Image { layout: image.layout.shifted(moved)?, ..image.clone() };
         let quantization = self.quantized(|q| q.after_index(0, index));
-        let colour = self.meta.colour;
+        let colour = self.parts.meta.colour;
         let whole = image.layout.tensor_layout()?;
         // Further leading dimensions remain a batch; the last one is the image itself.
         let layout = if whole.rank() == layout.rank() { whole } else { layout };
@@ -181,15 +185,15 @@ impl<E: ElementKind> Tensor<E> {
         let meta = Meta {
             layout: layout.tensor_layout()?,
             image: Some(Image { layout, given_stride }),
-            colour: self.meta.colour,
-            quantization: self.meta.quantization.clone().filter(|q| q.axis().is_none()),
+            colour: self.parts.meta.colour,
+            quantization: self.parts.meta.quantization.clone().filter(|q| q.axis().is_none()),
             given_offset: None,
         };
-        if self.other_planes.is_empty() {
+        if self.parts.other_planes.is_empty() {
             self.cut(meta)
         } else {
             let mut view = self.share();
-            view.meta = Arc::new(meta);
+            *view.meta_mut() = meta;
             Ok(view)
         }
     }
@@ -197,8 +201,9 @@ impl<E: ElementKind> Tensor<E> {
     /// The image that this tensor is, if it is exactly one.
     pub(crate) fn one_image(&self) -> Result<&Image> {
         let shape = || self.shape().into();
-        let image = self.meta.image.as_ref().ok_or_else(|| Error::NotAnImage { shape: shape() })?;
-        if self.meta.batched() {
+        let image =
+            self.parts.meta.image.as_ref().ok_or_else(|| Error::NotAnImage { shape: shape() })?;
+        if self.parts.meta.batched() {
             return Err(Error::Batched { shape: shape() });
         }
         Ok(image)

@@ -4,14 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const ALL: [Access; 6] = [
-    Access::Read,
-    Access::Write,
-    Access::KernelRead,
-    Access::KernelWrite,
-    Access::ExportRead,
-    Access::ExportWrite,
-];
+const ALL: [Access; 6] = Access::ALL;
 
 #[test]
 fn what_excludes_what() {
@@ -32,6 +25,13 @@ fn what_excludes_what() {
                 assert!(!a.excludes(b), "{a:?} {b:?}");
             }
         }
+    }
+}
+
+#[test]
+fn accesses_are_numbered_in_order() {
+    for (number, access) in ALL.into_iter().enumerate() {
+        assert_eq!(access as usize, number);
     }
 }
 

@@ -1,0 +1,65 @@
+//! The command line: what can be said, and the help that explains it.
+//!
+//! Help texts are broken by hand to fit 80 columns.
+
+use clap::{Parser, Subcommand};
+
+use crate::{bench, info};
+
+/// The command and what it was given.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tenure",
+    version,
+    about = "One memory layer under every tensor: where it lives, and for how long",
+    after_help = EXAMPLES,
+    disable_help_subcommand = false
+)]
+pub(crate) struct Options {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+\x1b[1m\x1b[4mExamples:\x1b[0m
+  tenure info              what works on this machine, and why the rest does not
+  tenure bench mem shm     compare two memories
+  tenure help bench        all about one command
+
+\x1b[1m\x1b[4mExit codes:\x1b[0m
+  0  done      1  it failed, and says why      2  the command line is wrong";
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show which memories work here, and why the others do not
+    Info(info::Options),
+    /// Measure the memories against the limits of this machine
+    Bench(bench::Options),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn help_fits_80_columns() {
+        let mut command = Options::command();
+        let mut pages = vec![command.render_long_help().to_string()];
+        for name in ["info", "bench"] {
+            let command = command.find_subcommand_mut(name).unwrap();
+            pages.push(command.render_long_help().to_string());
+            pages.push(command.render_help().to_string());
+        }
+        for line in pages.iter().flat_map(|page| page.lines()) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+}
