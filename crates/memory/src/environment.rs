@@ -23,8 +23,7 @@ impl Variable {
 const FORCE_MEM: Variable =
     Variable { name: "TENURE_FORCE_MEM", meaning: "automatic choices take the heap" };
 /// The same under the name that users of edgefirst-tensor know.
-const FORCE_MEM_EDGEFIRST: Variable =
-    Variable { name: "EDGEFIRST_TENSOR_FORCE_MEM", ..FORCE_MEM };
+const FORCE_MEM_EDGEFIRST: Variable = Variable { name: "EDGEFIRST_TENSOR_FORCE_MEM", ..FORCE_MEM };
 
 /// Every variable that this crate obeys.
 pub static ALL: &[Variable] = &[FORCE_MEM, FORCE_MEM_EDGEFIRST];

@@ -278,6 +278,7 @@ pub enum MessageFault {
 
 impl Error {
     /// A failed system call in words.
+    #[cfg(linux_like)]
     pub(crate) fn system(what: &'static str, source: impl Into<io::Error>) -> Error {
         Error::System { what, source: source.into() }
     }

@@ -35,7 +35,7 @@ mod bus;
 mod descriptor;
 #[cfg(linux_like)]
 mod import;
-#[cfg(all(unix, not(miri)))]
+#[cfg(maps_pages)]
 mod mapping;
 #[cfg(linux_like)]
 mod plane;

@@ -9,6 +9,9 @@ use std::ptr::{self, NonNull};
 use rustix::io::{Errno, Result};
 use rustix::mm::{self, MapFlags, ProtFlags};
 
+/// Bytes of a large page on the systems that have them.
+pub(crate) const LARGE_PAGE: usize = 2 << 20;
+
 /// Pages of this process.
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -26,8 +29,13 @@ pub(crate) fn page_size() -> usize {
     rustix::param::page_size()
 }
 
-/// Rounded up to whole pages.
+/// Rounded up to whole pages, or to whole large pages where that costs an eighth at most: a tail
+/// of small pages takes more time to make and to use than all of the large ones.
 pub(crate) fn whole_pages(bytes: usize) -> Result<usize> {
+    let large = bytes.checked_next_multiple_of(LARGE_PAGE).ok_or(Errno::OVERFLOW)?;
+    if large - bytes <= bytes / 8 {
+        return Ok(large);
+    }
     bytes.checked_next_multiple_of(page_size()).ok_or(Errno::OVERFLOW)
 }
 
@@ -40,7 +48,7 @@ impl Mapping {
 
     /// Zeroed private pages that start at a multiple of `align`.
     pub(crate) fn anonymous(bytes: usize, align: usize) -> Result<Mapping> {
-        let len = whole_pages(bytes)?;
+        let len = bytes.checked_next_multiple_of(page_size()).ok_or(Errno::OVERFLOW)?;
         // More than needed, so that an aligned start is in it; the rest is given back.
         let slack = if align > page_size() { align - page_size() } else { 0 };
         let total = len.checked_add(slack).ok_or(Errno::OVERFLOW)?;
@@ -64,12 +72,24 @@ impl Mapping {
         }
     }
 
-    /// Pages of a file shared with everybody that maps it.
+    /// Pages of a file shared with everybody that maps it. A mapping of a large page or more
+    /// starts at a multiple of one, so that the kernel can use them.
     #[cfg(linux_like)]
     pub(crate) fn shared(fd: BorrowedFd<'_>, bytes: usize, writable: bool) -> Result<Mapping> {
         let protection =
             if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
-        Mapping::of_file(fd, bytes, protection, MapFlags::SHARED)
+        if bytes < LARGE_PAGE {
+            return Mapping::of_file(fd, bytes, protection, MapFlags::SHARED);
+        }
+        let room = Mapping::anonymous(bytes, LARGE_PAGE)?;
+        let flags = MapFlags::SHARED | MapFlags::FIXED;
+        // SAFETY: replaces exactly the pages that were just mapped for it and that nobody uses;
+        // `room` then owns what is in their place.
+        match unsafe { mm::mmap(room.start(), room.len, protection, flags, fd, 0) } {
+            Ok(_) => Ok(room),
+            // A file of even larger pages wants an address of its own choice.
+            Err(_) => Mapping::of_file(fd, bytes, protection, MapFlags::SHARED),
+        }
     }
 
     /// Pages of a file for this process alone: writing changes a copy, never the file.
@@ -89,7 +109,7 @@ impl Mapping {
         if bytes == 0 {
             return Ok(Mapping::empty());
         }
-        let len = whole_pages(bytes)?;
+        let len = bytes.checked_next_multiple_of(page_size()).ok_or(Errno::OVERFLOW)?;
         // SAFETY: the kernel chooses the address, so nothing that exists is replaced.
         let start = unsafe { mm::mmap(ptr::null_mut(), len, protection, flags, fd, 0)? };
         Ok(Mapping { address: not_null(start)?, len })
@@ -111,6 +131,16 @@ impl Mapping {
         #[cfg(linux_like)]
         // SAFETY: advice about our own mapping that does not change its contents.
         let _ = unsafe { mm::madvise(self.start(), self.len, mm::Advice::LinuxHugepage) };
+    }
+
+    /// Gathers the small pages of every large page's range into one large page, now and whatever
+    /// the system's setting for shared memory is. Pages that do not exist yet become part of it.
+    /// Needs Linux 6.1 and a free large page; otherwise small ones stay.
+    #[cfg(linux_like)]
+    pub(crate) fn gather_large_pages(&self) {
+        let whole = self.len - self.len % LARGE_PAGE;
+        // SAFETY: advice about our own mapping that does not change its contents.
+        let _ = unsafe { libc::madvise(self.start(), whole, libc::MADV_COLLAPSE) };
     }
 
     /// Fills the page tables now, for writing, so that no fault comes later. Needs Linux 5.14;

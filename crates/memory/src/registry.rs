@@ -23,6 +23,7 @@ struct Known {
     ledger: Weak<Ledger>,
     identity: WeakIdentity,
     /// Mappings to use again: one for reading only, one for writing.
+    #[cfg_attr(not(linux_like), expect(dead_code, reason = "descriptors bring them back"))]
     mapped: [Weak<RawBuffer>; 2],
 }
 

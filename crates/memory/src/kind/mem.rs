@@ -8,14 +8,14 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-#[cfg(all(unix, not(miri)))]
-use crate::mapping::Mapping;
+#[cfg(maps_pages)]
+use crate::mapping::{LARGE_PAGE, Mapping, whole_pages};
 use crate::{
     Allocator, CpuAddress, Error, RawBuffer, RawMemory, Request, Result, TensorMemory, Why,
 };
 
 /// Blocks from here on are pages of their own.
-#[cfg(all(unix, not(miri)))]
+#[cfg(maps_pages)]
 const LARGE: usize = 128 << 10;
 
 /// Allocates from the heap of this process.
@@ -32,7 +32,7 @@ impl Allocator for Mem {
     }
 
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
-        #[cfg(all(unix, not(miri)))]
+        #[cfg(maps_pages)]
         if request.bytes() >= LARGE {
             return Ok(RawBuffer::new(Pages::new(request)?, request.name()));
         }
@@ -93,32 +93,32 @@ unsafe impl RawMemory for Block {
 }
 
 /// Pages of their own.
-#[cfg(all(unix, not(miri)))]
+#[cfg(maps_pages)]
 struct Pages {
     mapping: Mapping,
     size: usize,
 }
 
-#[cfg(all(unix, not(miri)))]
+#[cfg(maps_pages)]
 impl Pages {
     fn new(request: &Request<'_>) -> Result<Pages> {
         let size = request.bytes();
-        let large_page = crate::allocator::LARGEST_ALIGNMENT;
-        let align = if size >= large_page { large_page } else { request.align() };
-        let mapping = Mapping::anonymous(size, align).map_err(|source| Error::OutOfMemory {
+        let align = if size >= LARGE_PAGE { LARGE_PAGE } else { request.align() };
+        let mapping = whole_pages(size).and_then(|whole| Mapping::anonymous(whole, align));
+        let mapping = mapping.map_err(|source| Error::OutOfMemory {
             memory: TensorMemory::Mem,
             bytes: size,
             available: None,
             source: Some(source.into()),
         })?;
-        if size >= large_page {
+        if size >= LARGE_PAGE {
             mapping.advise_huge_pages();
         }
         Ok(Pages { mapping, size })
     }
 }
 
-#[cfg(all(unix, not(miri)))]
+#[cfg(maps_pages)]
 // SAFETY: the mapping is zeroed, aligned as asked, and lives until `self` is dropped.
 unsafe impl RawMemory for Pages {
     fn memory(&self) -> TensorMemory {

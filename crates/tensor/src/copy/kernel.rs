@@ -8,7 +8,9 @@ use bytemuck::Pod;
 use tenure_layout::{Axis, Walk, WalkPair};
 use tenure_memory::Hold;
 
-/// Elements on a side of a transpose's tile: 32 cache lines read and 32 written.
+mod transpose;
+
+/// Elements on a side of a tile of two loops that are no transpose.
 const TILE: usize = 32;
 
 /// Copies between two holds; `start` is the byte of the tensor's buffer that the hold begins at.
@@ -130,12 +132,15 @@ unsafe fn plane<T: Pod>(outer: Axis, inner: Axis, d: *mut u8, s: *const u8) {
             (n, 2) if joins => join::<T, 2>(n, inner.read, d, s),
             (n, 3) if joins => join::<T, 3>(n, inner.read, d, s),
             (n, 4) if joins => join::<T, 4>(n, inner.read, d, s),
+            _ if outer.read == size && inner.write == size => {
+                transpose::transpose::<T>(outer, inner, d, s);
+            }
             _ => tiles::<T>(outer, inner, d, s),
         }
     }
 }
 
-/// Rows and columns exchanged, or any other two loops, tile by tile.
+/// Any two loops, tile by tile.
 ///
 /// # Safety
 /// As [`run`].

@@ -83,6 +83,30 @@ fn channels_are_split_and_joined() {
 }
 
 #[test]
+fn rows_and_columns_are_exchanged() {
+    fn check<T: Element + From<u8>>(rows: usize, columns: usize) {
+        let from = Tensor::<T>::new(&[rows, columns], Some(TensorMemory::Mem), None).unwrap();
+        for (n, element) in from.map().unwrap().as_mut_slice().iter_mut().enumerate() {
+            *element = T::from((n * 7 % 251) as u8).into();
+        }
+        let to = Tensor::<T>::new(&[columns, rows], Some(TensorMemory::Mem), None).unwrap();
+        to.copy_from(&from.permute(&[1, 0]).unwrap()).unwrap();
+        let (from, to) = (from.map_read().unwrap(), to.map_read().unwrap());
+        for row in 0..rows {
+            for column in 0..columns {
+                assert_eq!(from.get(&[row, column]), to.get(&[column, row]), "{row} {column}");
+            }
+        }
+    }
+    for (rows, columns) in [(16, 16), (64, 64), (65, 130), (5, 100), (100, 5), (17, 33)] {
+        check::<u8>(rows, columns);
+        check::<u16>(rows, columns);
+        check::<f32>(rows, columns);
+        check::<u64>(rows, columns);
+    }
+}
+
+#[test]
 fn one_half_of_an_image_is_copied_to_the_other() {
     let image = numbered(&[4, 8]);
     let (left, right) = (image.slice(1, 0..4).unwrap(), image.slice(1, 4..8).unwrap());

@@ -1,0 +1,75 @@
+//! The files of a machine: those below `/`, or below a folder that stands in for it in tests.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A machine's files, by their usual absolute paths.
+#[derive(Debug, Clone)]
+pub(crate) struct Tree(PathBuf);
+
+impl Tree {
+    /// The machine that this runs on.
+    pub(crate) fn here() -> Tree {
+        Tree("/".into())
+    }
+
+    /// A folder that looks like a machine.
+    #[cfg(test)]
+    pub(crate) fn below(folder: &Path) -> Tree {
+        Tree(folder.into())
+    }
+
+    /// Where the file really is.
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.0.join(path.trim_start_matches('/'))
+    }
+
+    /// The text of a file without the white space around it; `None` if it cannot be read.
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        let text = fs::read_to_string(self.at(path)).ok()?;
+        Some(text.trim().to_owned())
+    }
+
+    /// The number that a file contains.
+    pub(crate) fn number(&self, path: &str) -> Option<u64> {
+        self.text(path)?.parse().ok()
+    }
+
+    /// The names in a folder, in order; numbers inside names count as numbers.
+    pub(crate) fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+        let mut names = vec![];
+        for entry in fs::read_dir(self.at(folder))? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort_by_key(|name| {
+            let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+            let (word, number) = name.split_at(name.len() - digits);
+            (word.to_owned(), number.parse::<u64>().unwrap_or(0))
+        });
+        Ok(names)
+    }
+
+    /// The last part of what a symbolic link points to.
+    pub(crate) fn link_name(&self, path: &str) -> Option<String> {
+        let target = fs::read_link(self.at(path)).ok()?;
+        Some(Path::new(&target).file_name()?.to_string_lossy().into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_natural_order() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["video10", "video2", "audio", "video0"] {
+            fs::write(folder.path().join(name), " 42\n").unwrap();
+        }
+        let tree = Tree::below(folder.path());
+        assert_eq!(tree.names("/").unwrap(), ["audio", "video0", "video2", "video10"]);
+        assert_eq!(tree.number("/video2"), Some(42));
+        assert_eq!(tree.text("/video3"), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! What cannot be had is an error with the numbers in it, and never an abort.
+
+use tenure_memory::{Error, Request};
+
+use super::variant::Variant;
+
+pub(super) fn absurd_sizes_are_errors_that_name_the_bytes(variant: &Variant) {
+    for bytes in [usize::MAX, isize::MAX as usize] {
+        match Request::new(bytes) {
+            Err(error @ Error::BadRequest { bytes: named, .. }) => {
+                assert_eq!(named, bytes);
+                assert!(error.to_string().contains(&bytes.to_string()), "{error}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    if cfg!(miri) {
+        return; // Miri ends the program where the machine has no room.
+    }
+    for bytes in [1 << 60, 1 << 62] {
+        let request = Request::new(bytes).unwrap().with_name(Some("absurd"));
+        let error = variant.allocator.allocate(&request).unwrap_err();
+        let Error::OutOfMemory { memory, bytes: named, .. } = &error else { panic!("{error:?}") };
+        assert_eq!((*memory, *named), (variant.allocator.memory(), bytes));
+        let words = error.to_string();
+        assert!(words.contains(&bytes.to_string()), "{words}");
+        assert!(words.starts_with(variant.allocator.memory().name()), "{words}");
+    }
+    // Nothing of that is remembered.
+    variant.get(1000).write().unwrap();
+}
+
+pub(super) fn alignments_beyond_it_are_refused(variant: &Variant) {
+    let request = Request::new(100).unwrap();
+    for align in [0, 3, 4 << 20, 1 << 63, usize::MAX] {
+        match request.with_align(align) {
+            Err(Error::BadRequest { bytes: 100, align: named }) => assert_eq!(named, align),
+            other => panic!("{align}: {other:?}"),
+        }
+    }
+    if variant.largest_align < 2 << 20 {
+        let more = request.with_align(2 * variant.largest_align).unwrap();
+        let error = variant.allocator.allocate(&more).unwrap_err();
+        assert!(matches!(error, Error::BadRequest { .. }), "{error:?}");
+        assert!(error.to_string().contains(&more.align().to_string()), "{error}");
+    }
+}
