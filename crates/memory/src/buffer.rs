@@ -154,7 +154,9 @@ impl Buffer {
         let home = arena.slice_of(offset, self.root.len)?;
         let placed = home.placed()?;
         let at = placed.offset + home.offset;
-        if !at.is_multiple_of(self.root.align) {
+        // By address where there is one: the arena itself may be aligned to less.
+        let base = placed.raw.fixed_address().map_or(0, |address| address.addr().get());
+        if !(base + at).is_multiple_of(self.root.align) {
             return Err(Error::Misaligned { offset: at, align: self.root.align });
         }
         let placed = Placed { raw: Arc::clone(&placed.raw), offset: at };

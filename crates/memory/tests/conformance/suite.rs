@@ -7,6 +7,8 @@ use crate::with_variants;
 
 #[path = "../common/child.rs"]
 mod child;
+#[path = "../common/resources.rs"]
+mod resources;
 
 pub(crate) mod variant;
 

@@ -1,0 +1,96 @@
+//! The suite of `conformance.rs` for memory files of huge pages, which the kernel must set aside
+//! first: needs root, uses up memory of the machine, and gives it back.
+#![cfg(all(linux_like, not(miri)))]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::print_stderr, reason = "what cannot be tested here says so")]
+
+use std::fs;
+use std::sync::{Mutex, PoisonError};
+
+use suite::variant::Variant;
+use tenure_memory::kind::shm::{HugePages, Shm};
+use tenure_memory::{Allocator, Buffer, Error, Request};
+
+#[path = "conformance/suite.rs"]
+mod suite;
+
+const SETTING: &str = "/proc/sys/vm/nr_hugepages";
+const HUGE: usize = 2 << 20;
+/// Enough for the largest sizes of the suite, several at once.
+const PAGES: usize = 100;
+
+/// One at a time: the setting is the machine's.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Huge pages set aside until dropped.
+struct Reserve {
+    before: String,
+}
+
+impl Reserve {
+    /// `None` if the kernel does not give them.
+    fn new(pages: usize) -> Option<Reserve> {
+        let before = fs::read_to_string(SETTING).ok()?;
+        let wanted = before.trim().parse::<usize>().ok()? + pages;
+        fs::write(SETTING, wanted.to_string()).ok()?;
+        let reserve = Reserve { before };
+        let got: usize = fs::read_to_string(SETTING).ok()?.trim().parse().ok()?;
+        (got >= wanted).then_some(reserve)
+    }
+}
+
+impl Drop for Reserve {
+    fn drop(&mut self) {
+        // Nothing more can be done if this fails.
+        let _ = fs::write(SETTING, &self.before);
+    }
+}
+
+fn with_reserve(pages: usize, work: impl FnOnce()) {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    match Reserve::new(pages) {
+        Some(_reserve) => work(),
+        None => eprintln!("NOT TESTED: {SETTING} cannot be raised by {pages} (needs root)"),
+    }
+}
+
+fn with_variants(work: impl FnOnce(&[Variant])) {
+    with_reserve(PAGES, || {
+        let mut huge = Variant::new("huge shm", Shm::new().huge_pages(HugePages::TwoMiB));
+        huge.largest_align = HUGE;
+        work(&[huge.pooled(), huge]);
+    });
+}
+
+#[test]
+fn pages_are_huge() {
+    with_reserve(4, || {
+        let shm = Shm::new().huge_pages(HugePages::TwoMiB);
+        let free = || {
+            let text = fs::read_to_string("/proc/meminfo").unwrap();
+            let line = text.lines().find(|line| line.starts_with("HugePages_Free:")).unwrap();
+            line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap()
+        };
+        let before = free();
+        let buffer = Buffer::from_raw(shm.allocate(&Request::new(HUGE + 1).unwrap()).unwrap());
+        assert_eq!(before - free(), 2, "two pages, taken when allocated");
+        assert_eq!(buffer.len(), HUGE + 1);
+        drop(buffer);
+        assert_eq!(free(), before);
+    });
+}
+
+#[test]
+fn without_pages_there_is_a_clear_error() {
+    with_reserve(1, || {
+        let shm = Shm::new().huge_pages(HugePages::TwoMiB);
+        let error = shm.allocate(&Request::new(64 * HUGE).unwrap()).unwrap_err();
+        match &error {
+            Error::OutOfMemory { bytes, source: Some(_), .. } => assert_eq!(*bytes, 64 * HUGE),
+            other => panic!("{other:?}"),
+        }
+        assert!(error.to_string().contains(&(64 * HUGE).to_string()), "{error}");
+        // The page that there is was given back.
+        shm.allocate(&Request::new(HUGE).unwrap()).unwrap();
+    });
+}
