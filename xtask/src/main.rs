@@ -1,7 +1,6 @@
 //! The chores of the repository, as `cargo xtask <command>`: checks that need more than one line
 //! of shell, and the files that are generated and checked in. Nothing here is part of a release.
 #![forbid(unsafe_code)]
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its terminal")]
 
 mod cargo;
 mod cli_reference;

@@ -16,9 +16,11 @@ mod system;
 
 use serde::Serialize;
 
+pub(crate) use memories::reason;
+
 use crate::failure::Failure;
-use crate::machine::processor::{Processor, processor};
 use crate::machine::Tree;
+use crate::machine::processor::{Processor, processor};
 use crate::output;
 
 /// What `tenure info` is told.

@@ -216,7 +216,7 @@ impl ImageLayout {
         region.check_inside(self.width, self.height)?;
         let (horizontal, vertical) = self.format.subsampling();
         let whole = |start: usize, len: usize, limit: usize, step: usize| {
-            start % step == 0 && (len % step == 0 || start + len == limit)
+            start.is_multiple_of(step) && (len.is_multiple_of(step) || start + len == limit)
         };
         if !whole(region.x, region.width, self.width, horizontal)
             || !whole(region.y, region.height, self.height, vertical)

@@ -5,6 +5,13 @@
 //! addressed without overflow; whether they fit a given allocation is one comparison with
 //! [`Layout::span`]. Nothing here touches memory, the operating system or `unsafe`.
 #![forbid(unsafe_code)]
+#![warn(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
 
 mod colour;
 mod dims;

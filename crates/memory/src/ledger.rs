@@ -14,7 +14,8 @@ use smallvec::SmallVec;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, lock, spin};
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 
 /// What somebody does with bytes.

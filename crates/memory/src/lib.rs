@@ -8,6 +8,13 @@
 //! The words, from the outside in: a [`Buffer`] is a byte range of a [`RawBuffer`], which owns one
 //! allocation made by an [`Allocator`]; [`ReadGuard`] and [`WriteGuard`] give the CPU the bytes.
 //! What the bytes mean is the business of `tenure-layout` and `tenure-tensor`.
+#![warn(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
 
 mod allocator;
 mod buffer;

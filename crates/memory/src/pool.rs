@@ -301,7 +301,8 @@ impl fmt::Debug for Pool {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
     use crate::kind;

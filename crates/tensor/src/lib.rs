@@ -25,6 +25,13 @@
 //! assert_eq!(frame.memory(), TensorMemory::Mem);
 //! # Ok::<(), tenure_tensor::Error>(())
 //! ```
+#![warn(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
 
 mod alias;
 mod copy;

@@ -52,8 +52,7 @@ fn huge(tree: &Tree) -> Vec<HugePages> {
             free: number("free_hugepages")?,
         })
     };
-    let mut huge: Vec<_> =
-        tree.names(FOLDER).unwrap_or_default().iter().filter_map(read).collect();
+    let mut huge: Vec<_> = tree.names(FOLDER).unwrap_or_default().iter().filter_map(read).collect();
     huge.sort_by_key(|pages| pages.size);
     huge
 }

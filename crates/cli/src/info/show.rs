@@ -221,6 +221,9 @@ mod tests {
         let (path, name) = ("/dev/video0".to_owned(), Some("ov5640".to_owned()));
         device(&mut page, "cameras", &Node { path, name, accessible: false, reason });
         let text = anstream::adapter::strip_str(&page.into_text()).to_string();
-        assert!(text.contains("✗ cameras         /dev/video0          ov5640; permission"), "{text}");
+        assert!(
+            text.contains("✗ cameras         /dev/video0          ov5640; permission"),
+            "{text}"
+        );
     }
 }

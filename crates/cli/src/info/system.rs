@@ -14,11 +14,7 @@ pub(super) struct System {
 }
 
 pub(super) fn system() -> System {
-    System {
-        name: std::env::consts::OS,
-        architecture: std::env::consts::ARCH,
-        kernel: kernel(),
-    }
+    System { name: std::env::consts::OS, architecture: std::env::consts::ARCH, kernel: kernel() }
 }
 
 #[cfg(unix)]

@@ -119,7 +119,7 @@ proptest! {
             let model: Vec<usize> = all.iter().enumerate()
                 .filter(|(n, _)| {
                     let at = n / inner % shape[axis];
-                    at >= start && at < start + len && (at - start) % step == 0
+                    at >= start && at < start + len && (at - start).is_multiple_of(step)
                 })
                 .map(|(_, place)| *place).collect();
             prop_assert_eq!(places(&view), model);

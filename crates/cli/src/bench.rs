@@ -1,0 +1,89 @@
+//! `tenure bench`: how fast the memories are, beside the limits of the machine.
+//!
+//! `memory` is the comparison of memories; the other files are what any measurement needs: a
+//! clock, rounds, the shape of a frame, bars.
+
+mod chart;
+mod clock;
+mod frame;
+mod memory;
+mod rounds;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use tenure::TensorMemory;
+
+use crate::failure::Failure;
+use frame::Frame;
+
+/// What `tenure bench` is told.
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "\
+Measure the memories against the limits of this machine.
+
+Frames of one size are allocated, mapped, filled, pooled, shared and copied in
+every memory that works here; memories that do not are listed with the reason.
+Filling and copying are shown beside memset and memcpy of buffers larger than
+the caches, measured in the same run: no memory can be faster than that.
+
+All times are CPU time of the thread, system calls included, as medians over
+rounds in which everything is measured once.",
+    after_help = EXAMPLES
+)]
+pub(crate) struct Options {
+    /// Memories to measure [default: all that work here]
+    #[arg(
+        value_name = "MEMORY",
+        ignore_case = true,
+        hide_possible_values = true,
+        value_parser = memory_parser()
+    )]
+    memories: Vec<TensorMemory>,
+
+    /// Shape of a frame of bytes: WIDTHxHEIGHTxCHANNELS
+    #[arg(long, value_name = "SIZE", default_value = "1920x1080x4")]
+    size: Frame,
+
+    /// How often everything is measured [default: 15, quick: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: Option<u32>,
+
+    /// Measure less and be done in a second or two
+    #[arg(long)]
+    quick: bool,
+
+    /// Print one JSON object with stable field names
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+\x1b[1m\x1b[4mMemories:\x1b[0m
+  mem, dma, shm, pbo, file, pinned, device, managed (see: tenure info)
+
+\x1b[1m\x1b[4mExamples:\x1b[0m
+  tenure bench
+  tenure bench mem shm --size 3840x2160x3
+  tenure bench shm --rounds 50 --json > shm.json";
+
+/// Takes the words for memories, and lists them if another is given.
+fn memory_parser() -> impl TypedValueParser<Value = TensorMemory> {
+    PossibleValuesParser::new(TensorMemory::all().map(TensorMemory::name))
+        .try_map(|word| TensorMemory::try_from(word.as_str()))
+}
+
+/// Measures and prints.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    memory::run(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_knows_every_memory() {
+        let words: Vec<_> = TensorMemory::all().map(TensorMemory::name).collect();
+        assert!(EXAMPLES.contains(&words.join(", ")));
+    }
+}

@@ -1,0 +1,48 @@
+//! The clock: time that this thread spent on a processor, system calls included, so that other
+//! programs do not count. Wall time where there is no such clock.
+
+use std::time::Duration;
+
+/// What the clock measures, in reports.
+#[cfg(unix)]
+pub(super) const NAME: &str = "thread_cpu";
+/// What the clock measures, in reports.
+#[cfg(not(unix))]
+pub(super) const NAME: &str = "wall";
+
+/// How long `work` takes.
+pub(super) fn time<E>(work: impl FnOnce() -> Result<(), E>) -> Result<Duration, E> {
+    let start = now();
+    work()?;
+    Ok(now().saturating_sub(start))
+}
+
+#[cfg(unix)]
+fn now() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+#[cfg(not(unix))]
+fn now() -> Duration {
+    use std::sync::LazyLock;
+    use std::time::Instant;
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_takes_time() {
+        let spin = || {
+            let sum = (0..1_000_000u64).fold(0, |sum, n| std::hint::black_box(sum ^ n));
+            if sum == 1 { Err(()) } else { Ok(()) }
+        };
+        assert!(time(spin).unwrap() > Duration::ZERO);
+        assert_eq!(time(|| Err("no")), Err("no"));
+    }
+}
