@@ -38,6 +38,11 @@ pub(crate) struct Inspected {
 /// # Errors
 /// If it is closed or not memory at all.
 pub(crate) fn inspect(fd: BorrowedFd<'_>) -> Result<Inspected> {
+    let flags = fs::fcntl_getfl(fd).map_err(|errno| Error::system("reading the mode", errno))?;
+    // First, because such a descriptor answers few other questions.
+    if flags.contains(OFlags::PATH) {
+        return Err(Error::WrongMode { mode: "by path only", needed: "reading" });
+    }
     let stat = fs::fstat(fd).map_err(|errno| Error::system("looking at the descriptor", errno))?;
     let kind = FileType::from_raw_mode(stat.st_mode);
     let filesystem =
@@ -56,10 +61,6 @@ pub(crate) fn inspect(fd: BorrowedFd<'_>) -> Result<Inspected> {
     } else {
         return Err(Error::NotMemory { found: words(kind) });
     };
-    let flags = fs::fcntl_getfl(fd).map_err(|errno| Error::system("reading the mode", errno))?;
-    if flags.contains(OFlags::PATH) {
-        return Err(Error::WrongMode { mode: "by path only", needed: "reading" });
-    }
     let mode = flags & OFlags::ACCMODE;
     let size = match object {
         Object::DmaBuf => fs::seek(fd, fs::SeekFrom::End(0))

@@ -64,6 +64,8 @@ pub fn import(
     };
     if let Some(raw) = find(inspected.key, writable, protection)
         && raw.size() >= at_least
+        // A file may have grown or been cut since; memory files keep their bytes.
+        && (raw.memory() != TensorMemory::File || raw.size() == size)
         && raw.intact().is_ok()
     {
         return Ok(Buffer::from_shared(raw));

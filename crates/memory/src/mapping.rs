@@ -9,6 +9,10 @@ use std::ptr::{self, NonNull};
 use rustix::io::{Errno, Result};
 use rustix::mm::{self, MapFlags, ProtFlags};
 
+/// `MADV_COLLAPSE`, which not every platform's headers have.
+#[cfg(linux_like)]
+const COLLAPSE: i32 = 25;
+
 /// Bytes of a large page on the systems that have them.
 pub(crate) const LARGE_PAGE: usize = 2 << 20;
 
@@ -140,7 +144,7 @@ impl Mapping {
     pub(crate) fn gather_large_pages(&self) {
         let whole = self.len - self.len % LARGE_PAGE;
         // SAFETY: advice about our own mapping that does not change its contents.
-        let _ = unsafe { libc::madvise(self.start(), whole, libc::MADV_COLLAPSE) };
+        let _ = unsafe { libc::madvise(self.start(), whole, COLLAPSE) };
     }
 
     /// Fills the page tables now, for writing, so that no fault comes later. Needs Linux 5.14;

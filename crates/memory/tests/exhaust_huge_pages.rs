@@ -4,8 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::print_stderr, reason = "what cannot be tested here says so")]
 
-use std::fs;
-use std::sync::{Mutex, PoisonError};
+use std::fs::{self, File};
 
 use suite::variant::Variant;
 use tenure_memory::kind::shm::{HugePages, Shm};
@@ -19,21 +18,22 @@ const HUGE: usize = 2 << 20;
 /// Enough for the largest sizes of the suite, several at once.
 const PAGES: usize = 100;
 
-/// One at a time: the setting is the machine's.
-static ONE: Mutex<()> = Mutex::new(());
-
 /// Huge pages set aside until dropped.
 struct Reserve {
     before: String,
+    /// One at a time, of all processes: the setting is the machine's.
+    _one: File,
 }
 
 impl Reserve {
     /// `None` if the kernel does not give them.
     fn new(pages: usize) -> Option<Reserve> {
+        let one = File::create(std::env::temp_dir().join("tenure-huge-pages.lock")).unwrap();
+        one.lock().unwrap();
         let before = fs::read_to_string(SETTING).ok()?;
         let wanted = before.trim().parse::<usize>().ok()? + pages;
         fs::write(SETTING, wanted.to_string()).ok()?;
-        let reserve = Reserve { before };
+        let reserve = Reserve { before, _one: one };
         let got: usize = fs::read_to_string(SETTING).ok()?.trim().parse().ok()?;
         (got >= wanted).then_some(reserve)
     }
@@ -47,7 +47,6 @@ impl Drop for Reserve {
 }
 
 fn with_reserve(pages: usize, work: impl FnOnce()) {
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     match Reserve::new(pages) {
         Some(_reserve) => work(),
         None => eprintln!("NOT TESTED: {SETTING} cannot be raised by {pages} (needs root)"),

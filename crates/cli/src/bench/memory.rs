@@ -16,7 +16,7 @@ use tenure::memory::kind;
 
 use super::Options;
 use super::frame::Frame;
-use super::rounds::{self, Case, Effort};
+use super::rounds::{self, Effort};
 use crate::failure::Failure;
 use crate::info::reason;
 use crate::machine::Tree;

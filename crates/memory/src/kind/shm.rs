@@ -3,24 +3,23 @@
 //! What is promised exists: a machine without room says so here, not with a signal later. Named
 //! POSIX shared memory and huge pages are options.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 
-use rustix::fs::{self, FallocateFlags, MemfdFlags, Mode, SealFlags};
+use rustix::fs::{self, MemfdFlags, SealFlags};
 use rustix::io::Errno;
-use rustix::shm;
 
 use crate::bus::Watch;
-use crate::mapping::{LARGE_PAGE, Mapping, page_size, whole_pages};
+use crate::mapping::{LARGE_PAGE, page_size, whole_pages};
 use crate::{Allocator, Error, RawBuffer, Request, Result, TensorMemory, Why};
 
+#[cfg_attr(not(posix_shm), path = "shm/named_elsewhere.rs")]
+mod named;
 mod raw;
+mod reserve;
 
+pub use named::{open_named, remove_named};
 pub(crate) use raw::Shared;
-
-/// From this size on the machine is asked whether it has so much before it is taken: the kernel
-/// would rather kill a process than refuse.
-const ASK_FIRST: usize = 64 << 20;
 
 /// Allocates shared memory.
 ///
@@ -94,59 +93,6 @@ impl Shm {
     pub fn huge_pages(self, size: HugePages) -> Shm {
         Shm { huge: Some(size), ..self }
     }
-
-    /// Makes sure that all bytes exist, in large pages where the kernel has them, and maps them.
-    fn reserve_and_map(&self, fd: BorrowedFd<'_>, bytes: usize) -> Result<Mapping> {
-        let refuse = |available, errno: Option<Errno>| Error::OutOfMemory {
-            memory: TensorMemory::Shm,
-            bytes,
-            available,
-            source: errno.map(Into::into),
-        };
-        if bytes >= ASK_FIRST
-            && self.huge.is_none()
-            && let Some(available) = available_memory()
-            && bytes as u64 > available
-        {
-            return Err(refuse(Some(available), None));
-        }
-        let size_set = fs::ftruncate(fd, bytes as u64);
-        size_set.map_err(|errno| refuse(None, Some(errno)))?;
-        let mapping =
-            Mapping::shared(fd, bytes, true).map_err(|errno| refuse(None, Some(errno)))?;
-        if bytes >= LARGE_PAGE && self.huge.is_none() {
-            // One page of each large page's range for the others to be gathered around: ten times
-            // as fast as making them all.
-            for start in (0..=bytes - LARGE_PAGE).step_by(LARGE_PAGE) {
-                allocate(fd, start, page_size()).map_err(|errno| refuse(None, Some(errno)))?;
-            }
-            mapping.gather_large_pages();
-        }
-        allocate(fd, 0, bytes).map_err(|errno| refuse(None, Some(errno)))?;
-        mapping.populate();
-        Ok(mapping)
-    }
-}
-
-/// Makes bytes of a memory file exist.
-fn allocate(fd: BorrowedFd<'_>, start: usize, bytes: usize) -> Result<(), Errno> {
-    if bytes == 0 {
-        return Ok(());
-    }
-    loop {
-        match fs::fallocate(fd, FallocateFlags::empty(), start as u64, bytes as u64) {
-            Err(Errno::INTR) => {}
-            answer => return answer,
-        }
-    }
-}
-
-/// Removes the name of POSIX shared memory; the memory lives on while it is mapped.
-///
-/// # Errors
-/// If there is no memory of that name.
-pub fn remove_named(name: &str) -> Result<()> {
-    shm::unlink(name).map_err(|errno| Error::system("removing the shared memory's name", errno))
 }
 
 impl Allocator for Shm {
@@ -170,7 +116,7 @@ impl Allocator for Shm {
             return Err(Error::BadRequest { bytes: size, align: request.align() });
         }
         let (fd, sealable) = match &self.posix_name {
-            Some(name) => (posix(name)?, false),
+            Some(name) => (named::create(name)?, false),
             None => {
                 let flags = self.huge.map_or(MemfdFlags::empty(), HugePages::flag);
                 let fd = memory_file(request.name().unwrap_or("tenure"), flags)
@@ -178,8 +124,8 @@ impl Allocator for Shm {
                 (fd, true)
             }
         };
-        let undo = Undo(self.posix_name.as_deref());
-        let mapping = self.reserve_and_map(fd.as_fd(), whole)?;
+        let undo = self.posix_name.as_deref().map(named::Undo::new);
+        let mapping = reserve::reserve_and_map(fd.as_fd(), whole, self.huge.is_none())?;
         if sealable {
             // No other seals yet: read-only sharing adds one later.
             fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)
@@ -187,19 +133,8 @@ impl Allocator for Shm {
         }
         let watch = if sealable { None } else { Some(Watch::new(&mapping, true)?) };
         let shared = Shared::new(fd, mapping, size, true, watch)?;
-        std::mem::forget(undo);
+        undo.into_iter().for_each(named::Undo::keep);
         Ok(RawBuffer::new(shared, request.name()))
-    }
-}
-
-/// Removes the name of half-made POSIX memory.
-struct Undo<'a>(Option<&'a str>);
-
-impl Drop for Undo<'_> {
-    fn drop(&mut self) {
-        if let Some(name) = self.0 {
-            let _ = shm::unlink(name);
-        }
     }
 }
 
@@ -212,34 +147,4 @@ fn memory_file(name: &str, flags: MemfdFlags) -> Result<OwnedFd, Errno> {
         Err(Errno::INVAL) => fs::memfd_create(&name, flags),
         answer => answer,
     }
-}
-
-fn posix(name: &str) -> Result<OwnedFd> {
-    let flags = shm::OFlags::CREATE | shm::OFlags::EXCL | shm::OFlags::RDWR;
-    shm::open(name, flags, Mode::RUSR | Mode::WUSR)
-        .map_err(|errno| Error::system("making named shared memory", errno))
-}
-
-/// Opens named POSIX shared memory that another process made.
-///
-/// # Errors
-/// If there is none of that name, or it may not be opened in the mode asked for.
-pub fn open_named(name: &str, writable: bool) -> Result<RawBuffer> {
-    let mode = if writable { shm::OFlags::RDWR } else { shm::OFlags::RDONLY };
-    let fd = shm::open(name, mode, Mode::empty())
-        .map_err(|errno| Error::system("opening named shared memory", errno))?;
-    let size = fs::fstat(&fd).map_err(|errno| Error::system("asking for the size", errno))?.st_size;
-    let size = usize::try_from(size).unwrap_or(0);
-    let mapping = Mapping::shared(fd.as_fd(), size, writable)
-        .map_err(|errno| Error::system("mapping named shared memory", errno))?;
-    let watch = Some(Watch::new(&mapping, writable)?);
-    Ok(RawBuffer::new(Shared::new(fd, mapping, size, writable, watch)?, Some(name)))
-}
-
-/// Bytes that the kernel thinks can be had without swapping.
-fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes * 1024)
 }

@@ -67,14 +67,15 @@ pub(super) fn zero_bytes(variant: &Variant) {
 }
 
 pub(super) fn bytes_read_back(variant: &Variant) {
-    for bytes in sizes().filter(|bytes| *bytes < 4 << 20) {
+    let pattern: Vec<u8> = (0..251).collect();
+    for bytes in sizes().filter(|bytes| *bytes < 16 << 20) {
         let buffer = variant.get(bytes);
-        for (n, byte) in buffer.write().unwrap().as_bytes_mut().iter_mut().enumerate() {
-            *byte = (n % 251) as u8;
+        for chunk in buffer.write().unwrap().as_bytes_mut().chunks_mut(pattern.len()) {
+            chunk.copy_from_slice(&pattern[..chunk.len()]);
         }
         let guard = buffer.read().unwrap();
-        let expected: Vec<u8> = (0..bytes).map(|n| (n % 251) as u8).collect();
-        assert!(guard.as_bytes() == expected, "{bytes}");
+        let mut chunks = guard.as_bytes().chunks(pattern.len());
+        assert!(chunks.all(|chunk| *chunk == pattern[..chunk.len()]), "{bytes}");
     }
     // Each allocation has bytes of its own.
     let all: Vec<_> = (0..16).map(|_| variant.get(5000)).collect();
