@@ -1,6 +1,5 @@
 //! Memory that somebody takes away while it is mapped: no crash, zeros, and the buffer says so.
 #![cfg(all(linux_like, not(miri)))]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

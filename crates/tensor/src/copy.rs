@@ -173,6 +173,9 @@ impl Holds {
         (to_buffer, to): (&Buffer, &Layout),
         (from_buffer, from): (&Buffer, &Layout),
     ) -> Result<Holds> {
+        // Asking where lazy buffers are, and holding them there, must not be two moments.
+        to_buffer.ensure()?;
+        from_buffer.ensure()?;
         let (to_span, from_span) = (to.span(), from.span());
         if to_buffer.memory() == from_buffer.memory()
             && to_buffer.aliases(from_buffer)

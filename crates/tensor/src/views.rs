@@ -34,7 +34,8 @@ impl<E: ElementKind> Tensor<E> {
     #[cfg(linux_like)]
     pub(crate) fn trim_to_span(&self) -> Result<Tensor<E>> {
         if self.parts.other_planes.is_empty() {
-            self.cut(self.parts.meta.clone())
+            // Where it starts in the whole memory is not where it starts in its own part.
+            self.cut(Meta { given_offset: None, ..self.parts.meta.clone() })
         } else {
             Ok(self.share())
         }

@@ -6,40 +6,40 @@ use rustix::fs::{self, FallocateFlags};
 use rustix::io::Errno;
 
 use crate::mapping::{LARGE_PAGE, Mapping, page_size};
-use crate::{Error, Result, TensorMemory};
-
 /// From this size on the machine is asked whether it has so much before it is taken: the kernel
 /// would rather kill a process than refuse.
 const ASK_FIRST: usize = 64 << 20;
 
+/// Asks the machine whether it has so many bytes; if not, says how many it has. Needs a
+/// descriptor, so it is asked before the memory file takes what may be the last one.
+pub(super) fn ask(bytes: usize) -> Result<(), u64> {
+    if bytes < ASK_FIRST {
+        return Ok(());
+    }
+    match available_memory() {
+        Some(available) if bytes as u64 > available => Err(available),
+        _ => Ok(()),
+    }
+}
+
 /// Makes sure that all bytes exist and maps them. `ordinary` pages come from main memory and are
 /// gathered into large ones where the kernel can; others come from a reserve of their own.
-pub(super) fn reserve_and_map(fd: BorrowedFd<'_>, bytes: usize, ordinary: bool) -> Result<Mapping> {
-    let refuse = |available, errno: Option<Errno>| Error::OutOfMemory {
-        memory: TensorMemory::Shm,
-        bytes,
-        available,
-        source: errno.map(Into::into),
-    };
-    if ordinary
-        && bytes >= ASK_FIRST
-        && let Some(available) = available_memory()
-        && bytes as u64 > available
-    {
-        return Err(refuse(Some(available), None));
-    }
-    let refused = |errno| refuse(None, Some(errno));
-    fs::ftruncate(fd, bytes as u64).map_err(refused)?;
-    let mapping = Mapping::shared(fd, bytes, true).map_err(refused)?;
+pub(super) fn reserve_and_map(
+    fd: BorrowedFd<'_>,
+    bytes: usize,
+    ordinary: bool,
+) -> Result<Mapping, Errno> {
+    fs::ftruncate(fd, bytes as u64)?;
+    let mapping = Mapping::shared(fd, bytes, true)?;
     if ordinary && bytes >= LARGE_PAGE {
         // One page of each large page's range for the others to be gathered around: ten times as
         // fast as making them all.
         for start in (0..=bytes - LARGE_PAGE).step_by(LARGE_PAGE) {
-            allocate(fd, start, page_size()).map_err(refused)?;
+            allocate(fd, start, page_size())?;
         }
         mapping.gather_large_pages();
     }
-    allocate(fd, 0, bytes).map_err(refused)?;
+    allocate(fd, 0, bytes)?;
     mapping.populate();
     Ok(mapping)
 }
