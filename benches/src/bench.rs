@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::Error;
+use crate::error::{Error, Failure};
 use crate::options::Options;
 use crate::row::Row;
 use crate::table::{self, Line, Unit};
@@ -22,7 +22,7 @@ pub fn run(rows: impl FnOnce(&mut Bench) -> Result<(), Error>) -> ExitCode {
         let options = Options::parse(std::env::args().skip(1))?;
         let mut bench = Bench { options, lines: Vec::new() };
         rows(&mut bench)?;
-        bench.finish()
+        Ok::<_, Error>(bench.finish()?)
     };
     match all() {
         Ok(true) => ExitCode::SUCCESS,
@@ -52,13 +52,14 @@ impl Bench {
     }
 
     /// Tells the results; true if all rows kept their limits. A quick run has no verdict.
-    fn finish(self) -> Result<bool, Error> {
+    fn finish(self) -> Result<bool, Failure> {
         let Self { options, lines } = self;
         let verdict = !options.quick;
-        table::print(&lines, verdict, &mut io::stdout().lock()).map_err(Error::Print)?;
+        table::print(&lines, verdict, &mut io::stdout().lock())
+            .map_err(|source| Failure::Print { source })?;
         if let Some(path) = options.json {
             let text = format!("{:#}\n", table::json(&lines));
-            fs::write(&path, text).map_err(|source| Error::Json { path, source })?;
+            fs::write(&path, text).map_err(|source| Failure::Json { path, source })?;
         }
         Ok(!verdict || lines.iter().all(Line::passes))
     }

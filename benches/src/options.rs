@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::Error;
+use crate::error::Failure;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
@@ -15,7 +15,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, Error> {
+    pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, Failure> {
         let mut options = Self::default();
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
@@ -23,9 +23,9 @@ impl Options {
                 // `cargo bench` says this to everyone.
                 "--bench" => {}
                 "--quick" => options.quick = true,
-                "--json" => options.json = Some(arguments.next().ok_or(Error::NoFile)?.into()),
+                "--json" => options.json = Some(arguments.next().ok_or(Failure::NoFile)?.into()),
                 option if option.starts_with('-') => {
-                    return Err(Error::Option { option: argument });
+                    return Err(Failure::Option { option: argument });
                 }
                 _ => options.words.push(argument),
             }
@@ -42,7 +42,7 @@ impl Options {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Options, Error> {
+    fn parse(line: &str) -> Result<Options, Failure> {
         Options::parse(line.split_whitespace().map(String::from))
     }
 
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_named() {
-        assert_eq!(parse("--json").unwrap_err().to_string(), Error::NoFile.to_string());
+        assert_eq!(parse("--json").unwrap_err().to_string(), Failure::NoFile.to_string());
         assert!(parse("--fast").unwrap_err().to_string().contains("--fast"));
     }
 }

@@ -22,7 +22,8 @@ const TIGHT: f64 = 1.02;
 
 pub(crate) fn rows(bench: &mut Bench) -> Result<(), Error> {
     let live = if bench.quick() { 500 } else { 10_000 };
-    let mut reserve = Reserve::new(ROOM).map_err(Error::setup("tlsf"))?;
+    let mut reserve =
+        Reserve::new(ROOM).map_err(|error| format!("{ROOM} bytes of address space: {error}"))?;
     for (name, sizes) in [("256 B to 16 MiB", Sizes::Mixed), ("tensors", Sizes::Tensors)] {
         times(bench, name, &Trace::replacing(1, sizes, live, 8 * live), &mut reserve);
         // How an arena falls apart depends on chance, so there are several traces.

@@ -25,7 +25,7 @@ fn main() {
                 }
             }
         });
-        while start.elapsed() < Duration::from_secs(3) {
+        while start.elapsed() < Duration::from_secs(2) {
             // Refusing is right, and so is memory that can be touched.
             if let Ok(tensor) = Tensor::<u8>::new(&[SIZE], Some(TensorMemory::Shm), None) {
                 let mut map = tensor.map().expect("free");

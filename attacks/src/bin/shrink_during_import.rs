@@ -16,7 +16,7 @@ fn main() {
     let turn = AtomicUsize::new(0);
     let (start, mut round) = (Instant::now(), 0);
     let (mut imported, mut noticed) = (0, 0);
-    while start.elapsed() < Duration::from_secs(4) {
+    while start.elapsed() < Duration::from_secs(3) {
         round += 1;
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let fd = memfd_create("theirs", flags).expect("a memory file");

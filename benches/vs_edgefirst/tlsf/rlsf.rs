@@ -50,7 +50,7 @@ impl Drop for Reserve {
     }
 }
 
-/// With as many size classes as ours: its best configuration.
+/// With as many size classes as ours: half as many were measured to be no faster.
 pub(crate) struct Rlsf<'r> {
     tlsf: rlsf::Tlsf<'r, u32, u64, 32, 64>,
     start: NonNull<u8>,

@@ -40,6 +40,32 @@ impl<E: ElementKind> Tensor<E> {
         })?)
     }
 
+    /// Whether rows of several planes lie between each other in one buffer, as where both chroma
+    /// planes are in the rows of one block. Such planes can only be held together.
+    ///
+    /// # Errors
+    /// [`Error::Overlapping`] if planes share bytes.
+    pub(crate) fn planes_interleave(&self) -> Result<bool> {
+        let Some(image) = self.parts.meta.image.as_ref().filter(|_| !self.is_multi_buffer()) else {
+            return Ok(false);
+        };
+        let (image, mut interleave) = (&image.layout, false);
+        for (a, first) in image.planes().iter().enumerate() {
+            for (b, second) in image.planes().iter().enumerate().skip(a + 1) {
+                let (one, other) = (first.span(), second.span());
+                if one.start.max(other.start) < one.end.min(other.end) {
+                    let (one, other) = (image.plane_layout(a)?, image.plane_layout(b)?);
+                    if one.shares_bytes(&other) {
+                        let (shape, strides) = (one.shape().into(), one.strides().into());
+                        return Err(Error::Overlapping { shape, strides });
+                    }
+                    interleave = true;
+                }
+            }
+        }
+        Ok(interleave)
+    }
+
     /// One plane as a tensor of its own over the same bytes: \[rows, samples\], or
     /// \[rows, groups, samples of a group\] for interleaved ones.
     ///

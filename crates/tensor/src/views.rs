@@ -183,14 +183,15 @@ impl<E: ElementKind> Tensor<E> {
         let image = self.one_image()?;
         let layout = image.layout.view(region)?;
         let given_stride = Some(layout.row_stride());
+        let one_buffer = self.parts.other_planes.is_empty();
         let meta = Meta {
-            layout: layout.tensor_layout()?,
+            layout: if one_buffer { layout.tensor_layout()? } else { layout.plane_layout(0)? },
             image: Some(Image { layout, given_stride }),
             colour: self.parts.meta.colour,
             quantization: self.parts.meta.quantization.clone().filter(|q| q.axis().is_none()),
             given_offset: None,
         };
-        if self.parts.other_planes.is_empty() {
+        if one_buffer {
             self.cut(meta)
         } else {
             let mut view = self.share();
