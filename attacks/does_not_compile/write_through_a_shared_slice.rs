@@ -8,5 +8,4 @@ fn main() {
     let read = tensor.map_read().unwrap();
     read.as_slice()[0] = 1;
     *read.get(&[0]).unwrap() = 1;
-    read.array().unwrap()[[0]] = 1;
 }

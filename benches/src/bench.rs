@@ -16,7 +16,7 @@ pub struct Bench {
     lines: Vec<Line>,
 }
 
-/// The `main` of a benchmark: runs `rows`, prints the table, and fails if a row is over its limit.
+/// The `main` of a benchmark: runs `rows`, prints the table, and fails if a row misses its target.
 pub fn run(rows: impl FnOnce(&mut Bench) -> Result<(), Error>) -> ExitCode {
     let all = || {
         let options = Options::parse(std::env::args().skip(1))?;
@@ -51,7 +51,7 @@ impl Bench {
         self.lines.push(line);
     }
 
-    /// Tells the results; true if all rows kept their limits. A quick run has no verdict.
+    /// Tells the results; true if all rows met their targets. A quick run has no verdict.
     fn finish(self) -> Result<bool, Failure> {
         let Self { options, lines } = self;
         let verdict = !options.quick;

@@ -13,7 +13,7 @@
 //! fn rows(bench: &mut Bench) -> Result<(), Error> {
 //!     if let Some(row) = bench.row("copy of 1 MiB", Unit::Nanoseconds) {
 //!         let (from, mut to, mut to_too) = (touched(1 << 20), touched(1 << 20), touched(1 << 20));
-//!         row.limit(1.0)
+//!         row.target(1.0)
 //!             .ours(per_call(|| to.copy_from_slice(&from)))
 //!             .rival("a loop", per_call(|| to_too.iter_mut().zip(&from).for_each(|(t, f)| *t = *f)))
 //!             .measure();
@@ -25,8 +25,8 @@
 //! [`Bench::row`] gives nothing if the row was not asked for, so what is made inside costs nothing
 //! then. [`per_call`] finds out how often to call; what needs preparation before every measurement
 //! is a closure that uses a [`Stopwatch`] and returns the number itself. What gives the same number
-//! every time, like a footprint, is measured [once](Row::once). The limit is the largest ratio of
-//! ours to the best rival that passes. Rows of one subject are a file beside `main.rs`, which
+//! every time, like a footprint, is measured [once](Row::once). The target is the largest ratio of
+//! ours to the best rival that passes; the limit what nobody can be better than. Rows of one subject are a file beside `main.rs`, which
 //! calls its `rows`.
 //!
 //! # Running

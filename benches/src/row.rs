@@ -7,6 +7,9 @@ use crate::table::{Line, Unit};
 const ROUNDS: usize = 41;
 const ROUNDS_IF_QUICK: usize = 1;
 
+/// The name among the contestants of what nobody can be faster than.
+const LIMIT: &str = "limit";
+
 /// Measures once and returns a number, less being better.
 type Contestant<'a> = Box<dyn FnMut() -> f64 + 'a>;
 
@@ -16,7 +19,7 @@ pub struct Row<'b, 'a> {
     bench: &'b mut Bench,
     name: String,
     unit: Unit,
-    limit: f64,
+    target: f64,
     rounds: usize,
     warm_up: bool,
     /// We come first, then the rivals.
@@ -27,12 +30,18 @@ impl<'b, 'a> Row<'b, 'a> {
     pub(crate) fn new(bench: &'b mut Bench, name: &str, unit: Unit) -> Self {
         let rounds = if bench.quick() { ROUNDS_IF_QUICK } else { ROUNDS };
         let (name, contestants) = (name.to_owned(), Vec::new());
-        Self { bench, name, unit, limit: 1.0, rounds, warm_up: true, contestants }
+        Self { bench, name, unit, target: 1.0, rounds, warm_up: true, contestants }
     }
 
     /// The largest ratio of ours to the best rival that passes; 1 unless told.
-    pub fn limit(mut self, ratio: f64) -> Self {
-        self.limit = ratio;
+    pub fn target(mut self, ratio: f64) -> Self {
+        self.target = ratio;
+        self
+    }
+
+    /// What nobody can be faster than: the bare memory traffic, say. Shown beside the rivals.
+    pub fn limit(mut self, contestant: impl FnMut() -> f64 + 'a) -> Self {
+        self.contestants.push((LIMIT, Box::new(contestant)));
         self
     }
 
@@ -57,7 +66,7 @@ impl<'b, 'a> Row<'b, 'a> {
 
     /// Lets all take turns, and adds the medians to the table.
     pub fn measure(self) {
-        let Self { bench, name, unit, limit, rounds, warm_up, mut contestants } = self;
+        let Self { bench, name, unit, target, rounds, warm_up, mut contestants } = self;
         if warm_up {
             for (_, contestant) in &mut contestants {
                 contestant();
@@ -78,8 +87,9 @@ impl<'b, 'a> Row<'b, 'a> {
         let names = contestants.iter().map(|(name, _)| *name);
         let mut values = names.zip(samples.into_iter().map(median));
         let ours = values.next().map_or(f64::NAN, |(_, value)| value);
-        let rivals = values.collect();
-        bench.add(Line { row: name, ours, rivals, limit, unit });
+        let (limits, rivals): (Vec<_>, Vec<_>) = values.partition(|(name, _)| *name == LIMIT);
+        let limit = limits.first().map(|(_, value)| *value);
+        bench.add(Line { row: name, ours, rivals, limit, target, unit });
     }
 }
 

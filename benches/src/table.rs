@@ -45,8 +45,10 @@ pub(crate) struct Line {
     pub(crate) row: String,
     pub(crate) ours: f64,
     pub(crate) rivals: Vec<(&'static str, f64)>,
+    /// What nobody can be better than, where that was measured.
+    pub(crate) limit: Option<f64>,
     /// The largest ratio that passes.
-    pub(crate) limit: f64,
+    pub(crate) target: f64,
     pub(crate) unit: Unit,
 }
 
@@ -57,13 +59,13 @@ impl Line {
         if self.ours == best { 1.0 } else { self.ours / best }
     }
 
-    /// Whether the limit is kept. A number that is none does not pass.
+    /// Whether the target is met. A number that is none does not pass.
     pub(crate) fn passes(&self) -> bool {
-        self.ratio() <= self.limit
+        self.ratio() <= self.target
     }
 }
 
-/// `[{"row", "ours", "rivals": {name: value}, "limit", "unit"}]`
+/// `[{"row", "ours", "rivals": {name: value}, "limit", "target", "unit"}]`
 pub(crate) fn json(lines: &[Line]) -> Value {
     let line = |line: &Line| {
         let rivals: serde_json::Map<_, _> =
@@ -73,6 +75,7 @@ pub(crate) fn json(lines: &[Line]) -> Value {
             "ours": line.ours,
             "rivals": rivals,
             "limit": line.limit,
+            "target": line.target,
             "unit": line.unit.name(),
         })
     };
@@ -110,7 +113,7 @@ pub(crate) fn print(lines: &[Line], verdict: bool, out: &mut dyn Write) -> io::R
 
 fn header(rivals: &[&str]) -> Vec<String> {
     let names = ["row", "ours"].into_iter().chain(rivals.iter().copied());
-    names.chain(["ratio", "limit", "unit", ""]).map(String::from).collect()
+    names.chain(["limit", "unit", "ratio", "target", ""]).map(String::from).collect()
 }
 
 fn texts(line: &Line, rivals: &[&str], verdict: bool) -> Vec<String> {
@@ -122,8 +125,9 @@ fn texts(line: &Line, rivals: &[&str], verdict: bool) -> Vec<String> {
         rival.map_or_else(String::new, |rival| number(rival.1))
     }));
     let over = if verdict && !line.passes() { "OVER" } else { "" };
-    texts.extend([format!("{:.3}", line.ratio()), format!("{:.2}", line.limit)]);
-    texts.extend([unit, over].map(String::from));
+    texts.extend([line.limit.map_or_else(String::new, number), unit.to_owned()]);
+    texts.extend([format!("{:.3}", line.ratio()), format!("{:.3}", line.target)]);
+    texts.push(over.to_owned());
     texts
 }
 
@@ -146,7 +150,7 @@ mod tests {
 
     fn line(ours: f64, rivals: &[(&'static str, f64)]) -> Line {
         let (row, rivals) = (String::from("a row"), rivals.to_vec());
-        Line { row, ours, rivals, limit: 1.0, unit: Unit::Nanoseconds }
+        Line { row, ours, rivals, limit: Some(5.0), target: 1.0, unit: Unit::Nanoseconds }
     }
 
     #[test]
@@ -166,15 +170,22 @@ mod tests {
         print(&lines, true, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let [header, first, second] = text.lines().collect::<Vec<_>>()[..] else { panic!() };
-        assert!(header.starts_with("row     ours     a      b  ratio  limit  unit"), "{header}");
-        assert!(first.starts_with("a row   1.50  3.00         0.500   1.00    µs"), "{first}");
-        assert!(second.ends_with("2.000   1.00    ns  OVER"), "{second}");
+        assert!(
+            header.starts_with("row     ours     a      b  limit  unit  ratio  target"),
+            "{header}"
+        );
+        assert!(
+            first.starts_with("a row   1.50  3.00           0.01    µs  0.500   1.000"),
+            "{first}"
+        );
+        assert!(second.ends_with("2.000   1.000  OVER"), "{second}");
     }
 
     #[test]
     fn programs_get_raw_numbers() {
         let expected = json!([{
-            "row": "a row", "ours": 1500.0, "rivals": {"a": 3000.0}, "limit": 1.0, "unit": "ns",
+            "row": "a row", "ours": 1500.0, "rivals": {"a": 3000.0}, "limit": 5.0,
+            "target": 1.0, "unit": "ns",
         }]);
         assert_eq!(json(&[line(1500.0, &[("a", 3000.0)])]), expected);
     }

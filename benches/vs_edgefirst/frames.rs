@@ -15,33 +15,39 @@ pub(crate) fn rows(bench: &mut Bench) -> Result<(), Error> {
     if let Some(row) = bench.row("heap: pooled frame beside refilling a Vec", Unit::Nanoseconds) {
         let pool = Pool::new(kind::allocator(TensorMemory::Mem)?);
         let mut plain = touched(SHAPE.iter().product());
-        row.limit(1.1)
+        row.target(1.1)
             .ours(per_call(|| pooled(&pool)))
             .rival("Vec", per_call(|| black_box(&mut plain).fill(black_box(3))))
             .measure();
     }
     if let Some(row) = bench.row("heap: pooled frame", Unit::Nanoseconds) {
+        let mut plain = touched(SHAPE.iter().product());
         let pool = Pool::new(kind::allocator(TensorMemory::Mem)?);
-        row.limit(1.0)
+        row.target(1.0)
             .ours(per_call(|| pooled(&pool)))
             .rival("edgefirst-tensor", per_call(|| fresh(TheirMemory::Mem)))
+            .limit(per_call(|| black_box(&mut plain).fill(black_box(3))))
             .measure();
     }
     if let Some(row) = bench.row("shm: pooled frame", Unit::Nanoseconds) {
+        let mut plain = touched(SHAPE.iter().product());
         let pool = Pool::new(kind::allocator(TensorMemory::Shm)?);
-        row.limit(1.0 / 20.0)
+        row.target(1.0 / 20.0)
             .ours(per_call(|| pooled(&pool)))
             .rival("edgefirst-tensor", per_call(|| fresh(TheirMemory::Shm)))
+            .limit(per_call(|| black_box(&mut plain).fill(black_box(3))))
             .measure();
     }
     if let Some(row) = bench.row("shm: new frame, no pool", Unit::Nanoseconds) {
-        row.limit(1.0)
+        let mut plain = touched(SHAPE.iter().product());
+        row.target(1.0)
             .ours(per_call(|| {
                 if let Ok(frame) = Tensor::<u8>::new(&SHAPE, Some(TensorMemory::Shm), None) {
                     fill(&frame);
                 }
             }))
             .rival("edgefirst-tensor", per_call(|| fresh(TheirMemory::Shm)))
+            .limit(per_call(|| black_box(&mut plain).fill(black_box(3))))
             .measure();
     }
     Ok(())

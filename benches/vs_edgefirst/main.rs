@@ -2,11 +2,17 @@
 
 use std::process::ExitCode;
 
+mod copies;
+mod frames;
+mod map;
 mod tlsf;
 
 fn main() -> ExitCode {
     tenure_benches::run(|bench| {
+        map::rows(bench)?;
+        frames::rows(bench)?;
         tlsf::rows(bench)?;
+        copies::rows(bench)?;
         Ok(())
     })
 }

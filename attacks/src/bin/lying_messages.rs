@@ -77,7 +77,8 @@ fn main() {
     refused!(told(&endless, 1), layout!(TooLarge { .. }));
     let far = Description { offset: FAR, ..honest() };
     refused!(told(&far, 1), layout!(Unaddressable { .. }));
-    let odd = Description { dtype: DType::U16, shape: vec![8], strides: vec![1], offset: 3, ..honest() };
+    let odd =
+        Description { dtype: DType::U16, shape: vec![8], strides: vec![1], offset: 3, ..honest() };
     refused!(told(&odd, 1), layout!(Misaligned { .. }));
 
     for planes in [&[(0, 0, 32), (0, 4090, 32)][..], &[(0, 0, 32), (0, FAR - 31, 32)]] {
@@ -95,9 +96,7 @@ fn main() {
     refused!(told(&elsewhere, 3), memory!(Message { .. }));
     refused!(told(&honest(), 0), memory!(Message { .. }));
 
-    let fault = |reason: fn(&MessageFault) -> bool| {
-        move |error: &MemoryError| matches!(error, MemoryError::Message { reason: r } if reason(r))
-    };
+    let fault = |reason: fn(&MessageFault) -> bool| move |error: &MemoryError| matches!(error, MemoryError::Message { reason: r } if reason(r));
     let not_ours = fault(|reason| matches!(reason, MessageFault::NotOurs { .. }));
     refused!(raw(b"GET / HTTP/1.1"), error if not_ours(&error));
     let version = fault(|reason| matches!(reason, MessageFault::Version { found: 9, .. }));

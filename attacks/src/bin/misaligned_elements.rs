@@ -2,9 +2,7 @@
 //! descriptor.
 #![forbid(unsafe_code)]
 
-use tenure::{
-    DType, Error, Layout, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory,
-};
+use tenure::{DType, Error, Layout, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory};
 use tenure_attacks::{layout, refused};
 
 fn main() {

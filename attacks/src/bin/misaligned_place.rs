@@ -20,8 +20,7 @@ fn main() {
     assert_eq!(address(&own) % ALIGN, 0);
 
     // Several arenas, because one may be aligned by chance.
-    let arenas: Vec<_> =
-        (0..8).map(|_| Buffer::lazy(mem, 1000, None).expect("an arena")).collect();
+    let arenas: Vec<_> = (0..8).map(|_| Buffer::lazy(mem, 1000, None).expect("an arena")).collect();
     for arena in &arenas {
         let placed = lazy();
         match placed.place_in(arena, 0) {

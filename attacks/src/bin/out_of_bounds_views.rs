@@ -70,5 +70,8 @@ fn main() {
     refused!(planes(&[(FAR, None)], 1, 1), layout!(ImageTooLarge { .. } | OutOfBounds { .. }));
     refused!(Tensor::from_slice(&[0u8; 31], &[4, 8]), tenure::Error::WrongLength { .. });
     refused!(tensor.copy_to_flat(&mut [0; 31]), tenure::Error::WrongLength { .. });
-    refused!(tensor.buffer().slice(0..33).map_err(tenure::Error::from), memory!(OutOfBounds { .. }));
+    refused!(
+        tensor.buffer().slice(0..33).map_err(tenure::Error::from),
+        memory!(OutOfBounds { .. })
+    );
 }

@@ -11,7 +11,8 @@ const HALF: usize = 1 << 63;
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
 
 fn main() {
-    for shape in [&[FAR][..], &[FAR, 2], &[1 << 32, 1 << 32], &[HALF, 2], &[HALF, 0], &[FAR, 0, 2]] {
+    for shape in [&[FAR][..], &[FAR, 2], &[1 << 32, 1 << 32], &[HALF, 2], &[HALF, 0], &[FAR, 0, 2]]
+    {
         refused!(Tensor::<u8>::new(shape, MEM, None), layout!(TooLarge { .. }));
         refused!(TensorDyn::new(shape, DType::U4, MEM, None), layout!(TooLarge { .. }));
     }
@@ -39,7 +40,10 @@ fn main() {
 
     let nv12 = PixelFormat::Nv12;
     for (width, height) in [(FAR, FAR), (FAR, 1), (1, FAR), (1 << 32, 1 << 32)] {
-        refused!(Tensor::<u8>::image(width, height, nv12, MEM, None), layout!(ImageTooLarge { .. }));
+        refused!(
+            Tensor::<u8>::image(width, height, nv12, MEM, None),
+            layout!(ImageTooLarge { .. })
+        );
     }
     refused!(Tensor::<u8>::image(0, 8, nv12, MEM, None), layout!(EmptyImage { .. }));
     let stride = |stride| Tensor::<u8>::image_with_stride(16, 8, nv12, stride, MEM, None);
@@ -58,6 +62,9 @@ fn main() {
     refused!(frame.configure_image(FAR, 2, nv12, None), layout!(ImageTooLarge { .. }));
     refused!(frame.configure_image(16, 8, nv12, Some(FAR)), layout!(ImageTooLarge { .. }));
     // Nothing has changed.
-    assert_eq!((frame.shape(), frame.row_stride(), frame.plane_offset()), (&[12, 16][..], None, None));
+    assert_eq!(
+        (frame.shape(), frame.row_stride(), frame.plane_offset()),
+        (&[12, 16][..], None, None)
+    );
     assert_eq!(frame.map().expect("free").as_slice().len(), 192);
 }

@@ -1,7 +1,7 @@
 //! One face for all sub-allocators. All calls are inlined, so that none pays for it.
 
 use offset_allocator::{Allocation, Allocator};
-use tenure_memory::tlsf::{Block, Tlsf};
+use tenure::memory::tlsf::{Block, Tlsf};
 
 /// What our blocks are aligned to, in bytes. offset-allocator, which cannot count to the size of
 /// the arenas here in bytes, is made to count in these.

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tenure_layout::{DType, ImageLayout, PixelFormat};
+use tenure_layout::format::Arrangement;
+use tenure_layout::{DType, ImageLayout, PixelFormat, Quantization};
 use tenure_memory::Buffer;
 
 use crate::meta::{Image, Meta, Parts};
@@ -85,7 +86,23 @@ impl<E: ElementKind> Tensor<E> {
         let layout = self.one_image()?.layout.plane_layout(plane)?;
         let span = layout.span();
         let buffer = self.plane_buffer(plane)?.slice(span.clone())?;
-        Ok(Tensor::assemble(buffer, Meta::new(layout.counted_from(span.start)?)))
+        let quantization = self.plane_quantization(plane, layout.shape());
+        let colour = self.parts.meta.colour;
+        let layout = layout.counted_from(span.start)?;
+        Ok(Tensor::assemble(buffer, Meta { colour, quantization, ..Meta::new(layout) }))
+    }
+
+    /// What of the quantisation holds for one plane of this shape.
+    fn plane_quantization(&self, plane: usize, shape: &[usize]) -> Option<Quantization> {
+        let (own, quantization) = (self.shape(), self.parts.meta.quantization.as_ref()?);
+        let of_plane = match self.format()?.arrangement() {
+            Arrangement::Planar if own.len() == 3 => quantization.after_index(0, plane),
+            // A grey image's single channel is no dimension of its plane.
+            Arrangement::Packed if own.len() > shape.len() => quantization.after_index(2, 0),
+            _ if own == shape || quantization.axis().is_none() => quantization.clone(),
+            _ => return None,
+        };
+        Some(of_plane).filter(|quantization| quantization.check_shape(shape).is_ok())
     }
 }
 

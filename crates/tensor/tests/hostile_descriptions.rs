@@ -241,7 +241,7 @@ fn honest_bodies() -> impl Strategy<Value = (Vec<u8>, usize)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
 
     /// Whatever is changed on the way: an error, or a tensor inside its memory.
     #[test]

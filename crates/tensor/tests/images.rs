@@ -232,6 +232,47 @@ fn colour_and_quantisation_travel() {
 }
 
 #[test]
+fn scales_by_channel_travel() {
+    let by_channel =
+        |axis| Quantization::per_axis(vec![1.0, 2.0, 3.0], vec![4, 5, 6], axis).unwrap();
+    let packed = Tensor::<u8>::image(8, 6, PixelFormat::Rgb, MEM, None).unwrap();
+    let packed = packed.with_quantization(by_channel(2)).unwrap().with_colour(Colour::JPEG);
+    let region = Region::new(2, 2, 4, 3);
+    assert_eq!(packed.view(region).unwrap().quantization(), Some(&by_channel(2)));
+    assert_eq!(packed.plane(0).unwrap().quantization(), Some(&by_channel(2)));
+    let planar = Tensor::<u8>::image(8, 6, PixelFormat::PlanarRgb, MEM, None).unwrap();
+    let planar = planar.with_quantization(by_channel(0)).unwrap().with_colour(Colour::JPEG);
+    let view = planar.view(region).unwrap();
+    assert_eq!((view.shape(), view.strides()), (&[3, 3, 4][..], &[48, 8, 1][..]));
+    assert_eq!(view.quantization(), Some(&by_channel(0)));
+    for plane in 0..3 {
+        let one = planar.plane(plane).unwrap();
+        let quantization = one.quantization().unwrap();
+        assert_eq!((quantization.scales(), quantization.axis()), (&[plane as f32 + 1.0][..], None));
+        assert_eq!(one.colour(), Some(Colour::JPEG));
+    }
+    // By row and by column, as a region cuts them.
+    let scales: Vec<f32> = (1..=8).map(|n| n as f32).collect();
+    let grey = Tensor::<u8>::image(8, 6, PixelFormat::Grey, MEM, None).unwrap();
+    let by_row = Quantization::per_axis(scales[..6].to_vec(), vec![], 0).unwrap();
+    let view = grey.share().with_quantization(by_row).unwrap().view(region).unwrap();
+    assert_eq!(view.quantization().unwrap().scales(), &scales[2..5]);
+    let by_column = Quantization::per_axis(scales.clone(), vec![], 1).unwrap();
+    let view = grey.with_quantization(by_column).unwrap().view(region).unwrap();
+    assert_eq!(view.quantization().unwrap().scales(), &scales[2..6]);
+    // One scale for all belongs to every plane of every format.
+    for format in PixelFormat::all().filter(|format| *format != PixelFormat::P010) {
+        let all = Quantization::per_tensor(0.5, 3).unwrap();
+        let image = Tensor::<u8>::image(8, 6, format, MEM, None).unwrap();
+        let image = image.with_quantization(all.clone()).unwrap().with_colour(Colour::HD);
+        for plane in 0..image.plane_count() {
+            let plane = image.plane(plane).unwrap();
+            assert_eq!((plane.quantization(), plane.colour()), (Some(&all), Some(Colour::HD)));
+        }
+    }
+}
+
+#[test]
 fn batches_are_images_one_by_one() {
     let batch = Tensor::<u8>::new(&[3, 9, 4], MEM, None).unwrap();
     let batch = batch.with_format(PixelFormat::Nv12).unwrap().with_colour(Colour::JPEG);

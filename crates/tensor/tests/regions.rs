@@ -136,6 +136,20 @@ fn rows_of_a_region_are_its_rows() {
 }
 
 #[test]
+fn a_region_of_a_planar_image_has_its_channels() {
+    for (format, channels) in [(PixelFormat::PlanarRgb, 3), (PixelFormat::PlanarRgba, 4)] {
+        let image = numbered(format, 13, 11).typed::<u8>().unwrap();
+        let view = image.view(Region::new(4, 2, 6, 5)).unwrap();
+        assert_eq!((view.shape(), view.format()), (&[channels, 5, 6][..], Some(format)));
+        let (whole, part) = (image.map_read().unwrap(), view.map_strided_read().unwrap());
+        for (channel, y, x) in [(0, 0, 0), (channels - 1, 4, 5), (1, 2, 3)] {
+            assert_eq!(part.get(&[channel, y, x]), whole.get(&[channel, y + 2, x + 4]));
+        }
+        assert_eq!(view.size_bytes(), view.flat_bytes());
+    }
+}
+
+#[test]
 fn rows_to_write_are_its_rows() {
     let image = numbered(PixelFormat::Nv12, 16, 8);
     let chroma = image.plane(1).unwrap().to(MEM).unwrap();
