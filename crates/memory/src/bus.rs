@@ -8,10 +8,10 @@
 #![expect(unsafe_code, reason = "a signal handler that maps pages")]
 
 use std::ffi::c_void;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering, fence};
 
 use rustix::io::Errno;
 use rustix::mm::{self, MapFlags, ProtFlags};
@@ -29,7 +29,7 @@ pub(crate) struct Watch {
 /// One watched range. Read by the signal handler, so never freed: reused instead.
 #[derive(Debug, Default)]
 struct Range {
-    /// Odd while the four fields below change: the handler believes them if this stayed the same
+    /// Odd while the five fields below change: the handler believes them if this stayed the same
     /// while it read them.
     version: AtomicUsize,
     /// First address; zero while free.
@@ -40,6 +40,8 @@ struct Range {
     page: AtomicUsize,
     /// Whether the pages are writable.
     writable: AtomicBool,
+    /// The file, if nobody here writes its pages through a slice; otherwise -1.
+    file: AtomicI32,
     /// Whether pages were missing.
     lost: AtomicBool,
     /// Whether somebody owns the entry.
@@ -54,6 +56,12 @@ struct Watched {
     end: usize,
     page: usize,
     writable: bool,
+    file: i32,
+}
+
+impl Watched {
+    /// Nothing.
+    const NOTHING: Watched = Watched { start: 0, end: 0, page: 0, writable: false, file: -1 };
 }
 
 impl Range {
@@ -66,6 +74,7 @@ impl Range {
         self.end.store(to.end, Ordering::Relaxed);
         self.page.store(to.page, Ordering::Relaxed);
         self.writable.store(to.writable, Ordering::Relaxed);
+        self.file.store(to.file, Ordering::Relaxed);
         self.version.store(version.wrapping_add(2), Ordering::Release);
     }
 
@@ -77,9 +86,11 @@ impl Range {
             end: self.end.load(Ordering::Relaxed),
             page: self.page.load(Ordering::Relaxed),
             writable: self.writable.load(Ordering::Relaxed),
+            file: self.file.load(Ordering::Relaxed),
         };
         fence(Ordering::Acquire);
-        let unchanged = version == self.version.load(Ordering::Relaxed) && version % 2 == 0;
+        let unchanged =
+            version == self.version.load(Ordering::Relaxed) && version.is_multiple_of(2);
         (unchanged && now.start != 0).then_some(now)
     }
 }
@@ -90,8 +101,18 @@ static FIRST: AtomicPtr<Range> = AtomicPtr::new(ptr::null_mut());
 static PREVIOUS: OnceLock<Result<libc::sigaction, Errno>> = OnceLock::new();
 
 impl Watch {
-    /// Watches a mapping of the file behind `fd`.
+    /// Watches a mapping of the file behind `fd`, whose bytes guards may write if `writable`.
     pub(crate) fn new(mapping: &Mapping, fd: BorrowedFd<'_>, writable: bool) -> Result<Watch> {
+        Watch::start(mapping, fd, writable, -1)
+    }
+
+    /// Watches a private mapping of a file, which guards only read. The file stays open for as
+    /// long as it is watched.
+    pub(crate) fn of_file(mapping: &Mapping, fd: BorrowedFd<'_>) -> Result<Watch> {
+        Watch::start(mapping, fd, true, fd.as_raw_fd())
+    }
+
+    fn start(mapping: &Mapping, fd: BorrowedFd<'_>, writable: bool, file: i32) -> Result<Watch> {
         PREVIOUS
             .get_or_init(install)
             .as_ref()
@@ -101,7 +122,7 @@ impl Watch {
         if mapping.len() > 0 {
             let start = mapping.address().addr().get();
             let (end, page) = (start + mapping.len(), huge_page(fd).unwrap_or_else(page_size));
-            range.set(Watched { start, end, page, writable });
+            range.set(Watched { start, end, page, writable, file });
         }
         Ok(Watch { range })
     }
@@ -114,7 +135,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.range.set(Watched { start: 0, end: 0, page: 0, writable: false });
+        self.range.set(Watched::NOTHING);
         self.range.taken.store(false, Ordering::Release);
     }
 }
@@ -190,10 +211,34 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut c_vo
 /// Held while a page is replaced.
 static REPLACING: AtomicBool = AtomicBool::new(false);
 
-/// Puts a zero page in the place of the one touched, and of no other: a page that was replaced
-/// before may have been written since, through a slice that somebody still holds.
+/// Which addresses to replace. The page touched and no other: one that was replaced before may
+/// have been written since, through a slice that somebody still holds. Where nobody writes, all
+/// that the file has lost, because a process may have only so many mappings.
+fn missing(watched: Watched, address: usize) -> std::ops::Range<usize> {
+    let page = address & !(watched.page - 1);
+    if watched.file >= 0 {
+        // SAFETY: async-signal-safe; the structure is valid when zeroed, and the descriptor is
+        // open while the range is watched.
+        let size = unsafe {
+            let mut stat: libc::stat = std::mem::zeroed();
+            if libc::fstat(watched.file, &raw mut stat) == 0 { Some(stat.st_size) } else { None }
+        };
+        let kept = size.and_then(|size| usize::try_from(size).ok());
+        let first = kept
+            .and_then(|kept| kept.checked_next_multiple_of(watched.page))
+            .and_then(|kept| watched.start.checked_add(kept));
+        if let Some(first) = first.filter(|first| *first <= page) {
+            return first..watched.end;
+        }
+    }
+    page..page + watched.page
+}
+
+/// Puts zero pages in the place of missing ones.
 fn refill(watched: Watched, address: usize) -> bool {
-    let place = ptr::without_provenance_mut::<c_void>(address & !(watched.page - 1));
+    let touched = ptr::without_provenance_mut::<c_void>(address & !(watched.page - 1));
+    let missing = missing(watched, address);
+    let place = ptr::without_provenance_mut::<c_void>(missing.start);
     let (protection, advice) = if watched.writable {
         (ProtFlags::READ | ProtFlags::WRITE, mm::Advice::LinuxPopulateWrite)
     } else {
@@ -202,12 +247,12 @@ fn refill(watched: Watched, address: usize) -> bool {
     while REPLACING.swap(true, Ordering::Acquire) {
         std::hint::spin_loop();
     }
-    // SAFETY: advice about our own mapping, and the page that it says is missing is replaced.
+    // SAFETY: advice about our own mapping, and the pages that are missing are replaced.
     let there = unsafe {
         // Another thread that touched the same page may have been here first.
-        mm::madvise(place, watched.page, advice).is_ok() || {
+        mm::madvise(touched, watched.page, advice).is_ok() || {
             let flags = MapFlags::PRIVATE | MapFlags::FIXED;
-            mm::mmap_anonymous(place, watched.page, protection, flags).is_ok()
+            mm::mmap_anonymous(place, missing.len(), protection, flags).is_ok()
         }
     };
     REPLACING.store(false, Ordering::Release);

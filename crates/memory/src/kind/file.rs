@@ -29,7 +29,7 @@ impl Mapped {
     pub(crate) fn new(fd: OwnedFd, size: usize) -> Result<Mapped> {
         let mapping = Mapping::private(fd.as_fd(), size)
             .map_err(|errno| Error::system("mapping the file", errno))?;
-        let watch = Watch::new(&mapping, fd.as_fd(), true)?;
+        let watch = Watch::of_file(&mapping, fd.as_fd())?;
         let key = object_key(fd.as_fd())?;
         Ok(Mapped { watch, mapping, fd, size, key })
     }
