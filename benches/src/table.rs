@@ -175,7 +175,7 @@ mod tests {
             "{header}"
         );
         assert!(
-            first.starts_with("a row   1.50  3.00           0.01    µs  0.500   1.000"),
+            first.starts_with("a row   1.50  3.00          0.01    µs  0.500   1.000"),
             "{first}"
         );
         assert!(second.ends_with("2.000   1.000  OVER"), "{second}");

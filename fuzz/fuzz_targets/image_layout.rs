@@ -121,7 +121,8 @@ fn wild(wild: &Wild, format: PixelFormat, dtype: DType) {
 }
 
 fuzz_target!(|input: Input| {
-    let (formats, dtypes): (Vec<_>, Vec<_>) = (PixelFormat::all().collect(), DType::all().collect());
+    let (formats, dtypes): (Vec<_>, Vec<_>) =
+        (PixelFormat::all().collect(), DType::all().collect());
     let format = formats[usize::from(input.format) % formats.len()];
     let dtype = dtypes[usize::from(input.dtype) % dtypes.len()];
     small(&input, format, dtype);

@@ -62,8 +62,9 @@ fuzz_target!(|input: Input<'_>| {
             share::send(&here, bytes, &vec![fd.as_fd(); count]).expect("a message");
             drop(here);
             if let Ok(tensor) = tenure::receive(&there) {
-                assert!(Description::decode(bytes).is_ok_and(|said| said.shape == tensor.shape()
-                    || tensor.image_layout().is_some()));
+                assert!(Description::decode(bytes).is_ok_and(
+                    |said| said.shape == tensor.shape() || tensor.image_layout().is_some()
+                ));
                 touch(&tensor);
             }
         }

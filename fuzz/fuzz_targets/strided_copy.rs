@@ -10,7 +10,7 @@ use tenure_fuzz::elements::{halves, taken};
 use tenure_fuzz::views::{Start, View, chain};
 
 /// Bytes of each buffer.
-const SIZE: usize = 8192;
+const SIZE: usize = 4096;
 
 #[derive(Debug, Arbitrary)]
 struct Input {

@@ -18,7 +18,9 @@ fuzz_target!(|body: &[u8]| {
         let span = layout.span();
         assert!(span.start <= span.end && span.end <= isize::MAX as usize);
         assert!(layout.check_fits(span.end).is_ok());
-        assert!(span.end == 0 || layout.elements() == 0 || layout.check_fits(span.end - 1).is_err());
+        assert!(
+            span.end == 0 || layout.elements() == 0 || layout.check_fits(span.end - 1).is_err()
+        );
         if let Some(quantization) = &description.quantization {
             let _ = quantization.check_shape(layout.shape());
         }

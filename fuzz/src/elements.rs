@@ -3,7 +3,7 @@
 use tenure::layout::Layout;
 
 /// The most elements that are looked at one by one.
-pub const MOST: usize = 4096;
+pub const MOST: usize = 1024;
 
 /// Every index of a shape, in order.
 pub fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
@@ -25,7 +25,8 @@ pub fn halves(layout: &Layout) -> Option<Vec<usize>> {
     }
     let width = layout.dtype().bits() / 4;
     let place = |index: Vec<usize>| {
-        let steps = index.iter().zip(layout.strides()).map(|(&at, &step)| at as i128 * step as i128);
+        let steps =
+            index.iter().zip(layout.strides()).map(|(&at, &step)| at as i128 * step as i128);
         let at = layout.offset() as i128 * 2 + steps.sum::<i128>() * width as i128;
         usize::try_from(at).expect("no element lies before the buffer")
     };

@@ -140,7 +140,8 @@ pub(crate) fn take<E: ElementKind>(
         }
         Step::Reshape(seed) => {
             let elements: usize = shape.iter().product();
-            let parts: Vec<usize> = (1..=elements).filter(|n| elements.is_multiple_of(*n)).collect();
+            let parts: Vec<usize> =
+                (1..=elements).filter(|n| elements.is_multiple_of(*n)).collect();
             let Some(&part) = parts.get(seed % parts.len().max(1)) else { return (tensor, model) };
             let other = vec![part, elements / part];
             // Gaps, turned axes and scales may stand against it; then it is refused.
