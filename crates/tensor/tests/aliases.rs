@@ -7,6 +7,12 @@ use tenure_tensor::{PixelFormat, Region, Tensor, TensorMemory};
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
 
+/// Every format; where a program runs a thousand times slower, one of each arrangement.
+fn formats() -> impl Iterator<Item = PixelFormat> {
+    let few = [PixelFormat::Rgb, PixelFormat::I420, PixelFormat::P010, PixelFormat::PlanarRgb];
+    PixelFormat::all().filter(move |format| !cfg!(miri) || few.contains(format))
+}
+
 #[test]
 fn halves_of_an_image_do_not_alias() {
     let frame = Tensor::<u8>::image(16, 8, PixelFormat::Rgb, MEM, None).unwrap();
@@ -23,7 +29,7 @@ fn halves_of_an_image_do_not_alias() {
 
 #[test]
 fn planes_do_not_alias_each_other() {
-    for format in PixelFormat::all().filter(|format| *format != PixelFormat::P010) {
+    for format in formats().filter(|format| *format != PixelFormat::P010) {
         let frame = Tensor::<u8>::image(8, 8, format, MEM, None).unwrap();
         let planes: Vec<_> = (0..frame.plane_count()).map(|n| frame.plane(n).unwrap()).collect();
         for (n, plane) in planes.iter().enumerate() {
@@ -60,9 +66,9 @@ fn handles_and_types_do_not_matter() {
     assert!(!bytes.slice(0, 59..60).unwrap().aliases(&t.slice(0, 15..16).unwrap()));
 }
 
+#[cfg(linux_like)]
 #[test]
 #[cfg_attr(miri, ignore = "needs memory files")]
-#[cfg(linux_like)]
 fn memory_that_came_back_is_known() {
     let t = Tensor::<u8>::new(&[1000], Some(TensorMemory::Shm), None).unwrap();
     let back = Tensor::<u8>::from_fd(t.clone_fd().unwrap(), &[1000], None).unwrap();

@@ -7,6 +7,12 @@ use tenure_tensor::{
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
 
+/// Every format; where a program runs a thousand times slower, one of each arrangement.
+fn formats() -> impl Iterator<Item = PixelFormat> {
+    let few = [PixelFormat::Rgb, PixelFormat::I420, PixelFormat::P010, PixelFormat::PlanarRgb];
+    PixelFormat::all().filter(move |format| !cfg!(miri) || few.contains(format))
+}
+
 fn dtype_of(format: PixelFormat) -> DType {
     if format == PixelFormat::P010 { DType::U16 } else { DType::U8 }
 }
@@ -63,8 +69,9 @@ fn there_are_fifteen_formats() {
 
 #[test]
 fn planes_have_the_samples_of_their_format() {
-    for format in PixelFormat::all() {
-        for (width, height) in [(1, 1), (1, 2), (2, 1), (3, 3), (4, 5), (5, 4), (7, 2), (8, 6)] {
+    for format in formats() {
+        let sizes = [(3, 3), (1, 1), (1, 2), (2, 1), (4, 5), (5, 4), (7, 2), (8, 6)];
+        for &(width, height) in &sizes[..if cfg!(miri) { 1 } else { 8 }] {
             let image = image(format, width, height, None);
             let size = dtype_of(format).size().unwrap();
             assert_eq!(image.shape(), shape(format, width, height), "{format} {width}x{height}");
@@ -91,7 +98,7 @@ fn planes_have_the_samples_of_their_format() {
 
 #[test]
 fn formats_are_declared() {
-    for format in PixelFormat::all() {
+    for format in formats() {
         let (width, height) = (6, 4);
         let mut t =
             TensorDyn::new(&shape(format, width, height), dtype_of(format), MEM, None).unwrap();
@@ -114,7 +121,7 @@ fn formats_are_declared() {
 
 #[test]
 fn rows_are_put_apart() {
-    for format in PixelFormat::all() {
+    for format in formats() {
         let mut image = image(format, 6, 4, Some(64));
         assert_eq!((image.row_stride(), image.effective_row_stride()), (Some(64), Some(64)));
         let values: Vec<u8> = (0..image.flat_bytes()).map(|n| n as u8).collect();
@@ -179,10 +186,11 @@ fn images_are_moved_in_their_buffer() {
 
 #[test]
 fn one_allocation_serves_frames_of_changing_size() {
-    let mut frame = Tensor::<u8>::image(64, 64, PixelFormat::Rgba, MEM, None).unwrap();
+    let side = if cfg!(miri) { 32 } else { 64 };
+    let mut frame = Tensor::<u8>::image(side, side, PixelFormat::Rgba, MEM, None).unwrap();
     let id = frame.buffer_identity().id();
-    for format in PixelFormat::all().filter(|format| *format != PixelFormat::P010) {
-        for (width, height, stride) in [(64, 64, None), (5, 3, None), (10, 6, Some(128))] {
+    for format in formats().filter(|format| *format != PixelFormat::P010) {
+        for (width, height, stride) in [(side, side, None), (5, 3, None), (10, 6, Some(64))] {
             frame.configure_image(width, height, format, stride).unwrap();
             assert_eq!(frame.shape(), image(format, width, height, stride).shape());
             assert_eq!(frame.row_stride(), stride);
@@ -191,9 +199,9 @@ fn one_allocation_serves_frames_of_changing_size() {
     }
     assert_eq!(frame.buffer_identity().id(), id);
     let before = (frame.shape().to_vec(), frame.format(), frame.row_stride());
-    assert!(frame.configure_image(65, 64, PixelFormat::Rgba, None).is_err());
-    assert!(frame.configure_image(64, 64, PixelFormat::Rgba, Some(257)).is_err());
-    assert!(frame.configure_image(0, 64, PixelFormat::Rgba, None).is_err());
+    assert!(frame.configure_image(side + 1, side, PixelFormat::Rgba, None).is_err());
+    assert!(frame.configure_image(side, side, PixelFormat::Rgba, Some(4 * side + 1)).is_err());
+    assert!(frame.configure_image(0, side, PixelFormat::Rgba, None).is_err());
     assert!(frame.configure_image(8, 8, PixelFormat::P010, None).is_err(), "not of u8");
     assert_eq!((frame.shape().to_vec(), frame.format(), frame.row_stride()), before);
 }
@@ -261,7 +269,7 @@ fn scales_by_channel_travel() {
     let view = grey.with_quantization(by_column).unwrap().view(region).unwrap();
     assert_eq!(view.quantization().unwrap().scales(), &scales[2..6]);
     // One scale for all belongs to every plane of every format.
-    for format in PixelFormat::all().filter(|format| *format != PixelFormat::P010) {
+    for format in formats().filter(|format| *format != PixelFormat::P010) {
         let all = Quantization::per_tensor(0.5, 3).unwrap();
         let image = Tensor::<u8>::image(8, 6, format, MEM, None).unwrap();
         let image = image.with_quantization(all.clone()).unwrap().with_colour(Colour::HD);

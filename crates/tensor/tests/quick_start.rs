@@ -166,6 +166,7 @@ fn spaces_are_dlpack_devices() {
     }
 }
 
+#[cfg(linux_like)]
 #[test]
 fn only_dma_memory_is_a_dmabuf() {
     let t = Tensor::<u8>::new(&[4], MEM, None).unwrap();

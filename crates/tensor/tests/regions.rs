@@ -4,6 +4,12 @@ use tenure_tensor::{Buffer, DType, PixelFormat, Region, Tensor, TensorDyn, Tenso
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
 
+/// Every format; where a program runs a thousand times slower, one of each arrangement.
+fn formats() -> impl Iterator<Item = PixelFormat> {
+    let few = [PixelFormat::Rgb, PixelFormat::I420, PixelFormat::P010, PixelFormat::PlanarRgb];
+    PixelFormat::all().filter(move |format| !cfg!(miri) || few.contains(format))
+}
+
 /// An image whose bytes all differ from their neighbours.
 fn numbered(format: PixelFormat, width: usize, height: usize) -> TensorDyn {
     let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
@@ -41,7 +47,7 @@ fn cut(image: &TensorDyn, region: Region) -> Vec<u8> {
 
 #[test]
 fn regions_are_their_pixels() {
-    for format in PixelFormat::all() {
+    for format in formats() {
         let image = numbered(format, 13, 11);
         let regions = [
             Region::new(0, 0, 13, 11),
@@ -51,7 +57,7 @@ fn regions_are_their_pixels() {
             Region::new(8, 6, 5, 5),
             Region::new(12, 10, 1, 1),
         ];
-        for region in regions {
+        for &region in &regions[if cfg!(miri) { 3 } else { 0 }..] {
             let view = image.view(region).unwrap();
             assert_eq!((view.width(), view.height()), (Some(region.width), Some(region.height)));
             assert_eq!(view.format(), Some(format));
@@ -72,7 +78,7 @@ fn regions_are_their_pixels() {
 
 #[test]
 fn regions_outside_are_refused() {
-    for format in PixelFormat::all() {
+    for format in formats() {
         let image = numbered(format, 12, 8);
         for region in [
             Region::new(0, 0, 13, 8),
@@ -102,7 +108,7 @@ fn regions_outside_are_refused() {
 
 #[test]
 fn regions_are_written_through() {
-    for format in PixelFormat::all() {
+    for format in formats() {
         let image = numbered(format, 12, 8);
         let before = flat(&image);
         let (inside, outside) = (Region::new(4, 2, 4, 4), Region::new(8, 2, 4, 4));
@@ -121,7 +127,7 @@ fn regions_are_written_through() {
 
 #[test]
 fn rows_of_a_region_are_its_rows() {
-    for format in PixelFormat::all() {
+    for format in formats() {
         let image = numbered(format, 16, 8);
         let region = Region::new(4, 2, 6, 4);
         let view = image.view(region).unwrap();
