@@ -148,3 +148,16 @@ fn memory_file(name: &str, flags: MemfdFlags) -> Result<OwnedFd, Errno> {
         answer => answer,
     }
 }
+
+/// A memory file of whole pages that all exist, sealed against changing its size.
+///
+/// # Errors
+/// If there is no room for it.
+pub(crate) fn sealed_memory(bytes: usize) -> Result<OwnedFd> {
+    let fd = memory_file("tenure", MemfdFlags::empty())
+        .map_err(|errno| Error::system("making a memory file", errno))?;
+    reserve::reserve(fd.as_fd(), bytes)?;
+    fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)
+        .map_err(|errno| Error::system("sealing the memory file", errno))?;
+    Ok(fd)
+}

@@ -44,6 +44,16 @@ pub(super) fn reserve_and_map(fd: BorrowedFd<'_>, bytes: usize, ordinary: bool) 
     Ok(mapping)
 }
 
+/// Makes all bytes of a new memory file exist.
+pub(super) fn reserve(fd: BorrowedFd<'_>, bytes: usize) -> Result<()> {
+    allocate(fd, 0, bytes).map_err(|errno| Error::OutOfMemory {
+        memory: TensorMemory::Shm,
+        bytes,
+        available: None,
+        source: Some(errno.into()),
+    })
+}
+
 /// Makes bytes of a memory file exist.
 fn allocate(fd: BorrowedFd<'_>, start: usize, bytes: usize) -> Result<(), Errno> {
     if bytes == 0 {
