@@ -55,7 +55,7 @@ pub mod share;
 
 pub use allocator::{ALIGNMENT, Allocator, CpuAccess, Request};
 pub use buffer::Buffer;
-pub use choose::{allocate, automatic};
+pub use choose::{allocate, allocate_fitting, automatic};
 pub use error::{Error, MessageFault, Refusal, Result, Why};
 pub use guard::{Hold, Keep, ReadGuard, WriteGuard};
 pub use identity::{BufferIdentity, WeakIdentity};
