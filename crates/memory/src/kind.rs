@@ -14,6 +14,8 @@ mod dma;
 #[cfg(linux_like)]
 pub mod file;
 #[cfg(linux_like)]
+mod room;
+#[cfg(linux_like)]
 pub mod shm;
 #[cfg(not(linux_like))]
 #[path = "kind/shm_elsewhere.rs"]

@@ -172,9 +172,8 @@ fn a_sent_signal_with_the_address_of_our_memory_changes_nothing() {
         lie[16..24].copy_from_slice(&address.to_ne_bytes());
         let (call, signal) = (libc::SYS_rt_tgsigqueueinfo, libc::SIGBUS);
         // SAFETY: sends a signal to this thread with bytes of the right length.
-        let sent = unsafe {
-            libc::syscall(call, libc::getpid(), libc::gettid(), signal, lie.as_ptr())
-        };
+        let sent =
+            unsafe { libc::syscall(call, libc::getpid(), libc::gettid(), signal, lie.as_ptr()) };
         assert_eq!(sent, 0);
         let guard = buffer.read().unwrap();
         assert!(guard.as_bytes().iter().all(|byte| *byte == 7));

@@ -6,6 +6,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 
+use super::room::check_room;
 use crate::{Allocator, Error, RawBuffer, Request, Result, TensorMemory, Why};
 
 mod dumb;
@@ -115,6 +116,7 @@ impl Source {
         }
         // A buffer of nothing still is a buffer.
         let bytes = request.bytes().max(1).next_multiple_of(page);
+        check_room(TensorMemory::Dma, bytes)?;
         let fd = self.make(bytes).map_err(|refusal| Error::Unavailable {
             memory: TensorMemory::Dma,
             why: Why::Sources(vec![refusal]),
@@ -143,7 +145,9 @@ impl Allocator for Dma {
 fn advice(path: &str, error: &std::io::Error) -> SourceRefusal {
     let reason = if error.kind() == std::io::ErrorKind::PermissionDenied {
         let group = if path.starts_with("/dev/dri") { "video or render" } else { "video" };
-        format!("{error} (add the user to the group that owns it, usually {group}, or add a udev rule)")
+        format!(
+            "{error} (add the user to the group that owns it, usually {group}, or add a udev rule)"
+        )
     } else {
         error.to_string()
     };

@@ -20,12 +20,7 @@ pub(crate) struct DmaBuf {
 }
 
 impl DmaBuf {
-    pub(crate) fn new(
-        fd: OwnedFd,
-        size: usize,
-        writable: bool,
-        cpu: CpuAccess,
-    ) -> Result<DmaBuf> {
+    pub(crate) fn new(fd: OwnedFd, size: usize, writable: bool, cpu: CpuAccess) -> Result<DmaBuf> {
         let mapping = match cpu {
             CpuAccess::None => None,
             _ => Some(

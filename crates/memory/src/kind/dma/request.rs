@@ -110,8 +110,7 @@ pub(super) fn dumb_allocate(card: BorrowedFd<'_>, bytes: usize) -> Result<OwnedF
     // As an image of rows of a page each: width and height are 32 bits.
     let rows = bytes.div_ceil(4096);
     let height = u32::try_from(rows).map_err(|_| Errno::TOOBIG)?;
-    let mut dumb =
-        CreateDumb { height, width: 4096, bits_per_pixel: 8, ..CreateDumb::default() };
+    let mut dumb = CreateDumb { height, width: 4096, bits_per_pixel: 8, ..CreateDumb::default() };
     call(card, &mut dumb)?;
     let mut export = HandleToFd { handle: dumb.handle, flags: OPEN_FLAGS, fd: -1 };
     let exported = call(card, &mut export).and_then(|_| own(export.fd));
