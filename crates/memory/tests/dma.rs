@@ -123,7 +123,7 @@ fn what_cannot_be_had_says_why() {
     let missing = Dma::from_source(Source::Heap("no-such-heap".to_owned()));
     let error = missing.allocate(&Request::new(1).unwrap()).unwrap_err().to_string();
     assert!(error.contains("/dev/dma_heap/no-such-heap: No such file"), "{error}");
-    let large = Dma::from_source(Source::Udmabuf).allocate(&Request::new(1 << 30).unwrap());
+    let large = Dma::from_source(Source::Udmabuf).allocate(&Request::new(128 << 20).unwrap());
     let error = large.unwrap_err().to_string();
     assert!(error.contains("above the driver's limit of 67108864"), "{error}");
     let huge = Dma::from_source(Source::Heap("system".to_owned()));
