@@ -36,8 +36,9 @@ impl Described {
             6 => ColourMatrix::Bt2020,
             _ => return None,
         };
-        // As V4L2_MAP_QUANTIZATION_DEFAULT.
-        let rgb = pixels.is_some_and(|format| !format.is_yuv() && format != PixelFormat::Grey);
+        // As V4L2_MAP_QUANTIZATION_DEFAULT, and luma alone is what a sensor measures: the
+        // kernel's own test pictures use the full range for it.
+        let rgb = pixels.is_some_and(|format| !format.is_yuv());
         let full = match self.quantization {
             0 => rgb || self.colorspace == JPEG,
             given => given == 1,
@@ -64,6 +65,7 @@ mod tests {
         assert_eq!(colour(8, 2, 2), Some(Colour::HD));
         let rgb = Described { colorspace: 8, encoding: 0, quantization: 0 };
         assert_eq!(rgb.colour(Some(PixelFormat::Rgb)).unwrap().range, ColourRange::Full);
+        assert_eq!(rgb.colour(Some(PixelFormat::Grey)).unwrap().range, ColourRange::Full);
     }
 
     #[test]

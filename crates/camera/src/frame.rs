@@ -148,3 +148,16 @@ fn bytes(buffers: &[Buffer], buffer: &BufferArgument) -> Result<TensorDyn> {
     let layout = Layout::contiguous(DType::U8, &[used.len()])?;
     Ok(Tensor::from_buffer(used, layout)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_and_streams_go_between_threads() {
+        fn check<T: Send + Sync>() {}
+        check::<Frame>();
+        check::<crate::Stream>();
+        check::<crate::Camera>();
+    }
+}

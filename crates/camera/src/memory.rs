@@ -63,6 +63,11 @@ impl Plane {
         let address = unsafe { home.as_ptr()? };
         let window = Window { lease: None, home: home.clone(), address, key };
         let driver = Arc::new(RawBuffer::new(window, Some("camera")));
+        // Memory that does not name its kernel object has a ledger of its own, which windows
+        // would not see.
+        if driver.identity() != home.raw()?.identity() {
+            return Err(Error::NotMemory { found: "of memory that does not say which it is" });
+        }
         Ok(Plane { home, address, key, driver })
     }
 

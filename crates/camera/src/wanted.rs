@@ -47,7 +47,7 @@ pub enum FrameMemory {
     Exported,
     /// The driver's buffers, mapped into this process and of no use to other devices.
     Mapped,
-    /// DMA memory from an allocator: one source of it by name, or a pool.
+    /// DMA memory from an allocator: one source of it by name, say.
     Allocated(Arc<dyn Allocator>),
 }
 
