@@ -145,3 +145,39 @@ fn nothing_is_left_behind_when_cameras_are_closed() {
     let left = tenure_memory::statistics::report();
     assert!(left.is_empty(), "{left:?}");
 }
+
+#[test]
+#[ignore = "needs a camera: tests/vm/test"]
+fn other_threads_may_drop_frames_while_the_stream_runs_and_goes() {
+    let mut camera = single();
+    let wanted = Wanted::pixels(PixelFormat::Nv12).size(320, 180).fps(60.0).buffers(8);
+    camera.negotiate(&wanted).unwrap();
+    for _ in 0..5 {
+        let mut stream = camera.stream().unwrap();
+        let threads: Vec<_> = (0..3)
+            .map(|number| {
+                let (sender, receiver) = std::sync::mpsc::sync_channel::<Frame>(2);
+                let work = move || {
+                    for frame in receiver {
+                        let luma = frame.plane(0).unwrap();
+                        drop(frame);
+                        let guard = luma.map_read().unwrap();
+                        std::thread::sleep(Duration::from_millis(number * 7));
+                        assert_eq!(guard.as_slice().len(), 320 * 180);
+                    }
+                };
+                (sender, std::thread::spawn(work))
+            })
+            .collect();
+        for number in 0..40 {
+            let _ = threads[number % 3].0.try_send(take(&mut stream));
+        }
+        // Frames are on their way.
+        drop(stream);
+        for (sender, thread) in threads {
+            drop(sender);
+            thread.join().unwrap();
+        }
+    }
+    assert_eq!(mappings(), 0);
+}

@@ -71,6 +71,7 @@ fn yuv(bar: usize) -> [f64; 3] {
     [16.0 + 219.0 * y, 128.0 + 224.0 * (b - y) / 1.772, 128.0 + 224.0 * (r - y) / 1.402]
 }
 
+/// As near as the driver's arithmetic in whole numbers comes.
 fn near(found: u8, expected: f64, what: &str) {
     assert!((f64::from(found) - expected).abs() <= 2.0, "{what}: {found}, not {expected:.1}");
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_camera::{Error, FrameMemory, Wanted};
+use tenure_camera::{Error, FourCc, FrameMemory, Wanted};
 use tenure_memory::kind::dma::{Dma, Source};
 use tenure_memory::{Allocator, Buffer, Request, TensorMemory};
 use tenure_tensor::{DType, PixelFormat, TensorDyn};
@@ -40,6 +40,11 @@ fn a_slot_is_the_same_memory_at_every_frame() {
             first = first.or(frame.timestamp());
         }
         assert_eq!(known.len(), stream.buffers());
+        // Counted once, however often they are lent.
+        let frame = take(&mut stream);
+        let live = tenure_memory::statistics::usage(frame.memory());
+        assert_eq!(live.count, stream.buffers() as u64);
+        drop(frame);
         assert_eq!((open_descriptors(), mappings()), before);
         assert!(last.flatten().unwrap() - first.unwrap() > Duration::from_millis(500));
     }
@@ -166,4 +171,47 @@ fn a_camera_that_needs_contiguous_memory_says_so() {
     // Its own buffers serve.
     camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     check_planes(&take(&mut camera.stream().unwrap()));
+}
+
+#[test]
+#[ignore = "needs a camera: tests/vm/test"]
+fn planes_are_captured_into_buffers_of_the_program() {
+    let mut camera = open(true);
+    let wanted = Wanted::fourcc(FourCc::new(b"NM12")).size(320, 180).fps(60.0);
+    let mode = camera.negotiate(&wanted).unwrap();
+    let heap = Dma::from_source(Source::Heap("system".to_owned()));
+    // A large page of the heap: contiguous, as this camera needs it.
+    let buffer = || Buffer::from_raw(heap.allocate(&Request::new(65536).unwrap()).unwrap());
+    let places: Vec<_> = mode.planes.iter().map(|plane| (0, Some(plane.row_stride))).collect();
+    let image = || {
+        let (buffers, format) = ([buffer(), buffer()], PixelFormat::Nv12);
+        TensorDyn::from_plane_buffers(&buffers, &places, 320, 180, format, DType::U8).unwrap()
+    };
+    let ours: Vec<TensorDyn> = (0..4).map(|_| image()).collect();
+    let mut stream = camera.stream_into(&ours).unwrap();
+    for _ in 0..8 {
+        let frame = take(&mut stream);
+        let same = ours.iter().find(|tensor| tensor.buffer_identity() == frame.buffer_identity());
+        let chroma = same.unwrap().plane_buffer(1).unwrap();
+        assert!(chroma.aliases(frame.plane_buffer(1).unwrap()));
+        check_planes(&frame);
+    }
+}
+
+#[test]
+#[ignore = "needs a camera: tests/vm/test"]
+fn a_picture_is_the_same_in_every_memory() {
+    let mut camera = single();
+    let allocated = |source| FrameMemory::Allocated(Arc::new(Dma::from_source(source)));
+    let [heap, udmabuf, card] = sources().map(allocated);
+    let mut first: Option<Vec<u8>> = None;
+    for memory in [FrameMemory::Exported, FrameMemory::Mapped, heap, udmabuf, card] {
+        let wanted = Wanted::pixels(PixelFormat::Nv12).size(640, 360).memory(memory.clone());
+        camera.negotiate(&wanted).unwrap();
+        let mut stream = camera.stream().unwrap();
+        for _ in 0..5 {
+            let bytes = take(&mut stream).map_read().unwrap().as_slice().to_vec();
+            assert!(*first.get_or_insert_with(|| bytes.clone()) == bytes, "{memory:?}");
+        }
+    }
 }
