@@ -8,6 +8,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::process::Command;
 use std::sync::atomic::{AtomicIsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tenure_camera::{Camera, FrameMemory, Stream, Wanted, cameras};
@@ -35,6 +36,12 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// Keeps the other test from the cameras.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn start(memory: FrameMemory, format: PixelFormat) -> Stream {
     let offers = |camera: &Camera| {
@@ -71,6 +78,7 @@ fn memories() -> [FrameMemory; 3] {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn the_heap_does_not_grow() {
+    let _alone = alone();
     for memory in memories() {
         let mut stream = start(memory.clone(), PixelFormat::Nv12);
         run(&mut stream, 20);
@@ -85,6 +93,7 @@ const FORBIDDEN: &str = "TENURE_TEST_FORBIDDEN_CALLS";
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn a_frame_maps_opens_and_closes_nothing() {
+    let _alone = alone();
     if let Ok(number) = std::env::var(FORBIDDEN) {
         return forbidden(number.parse().unwrap());
     }

@@ -7,11 +7,12 @@ use tenure_camera::{Camera, Error, Frame, FrameMemory, Wanted};
 use tenure_memory::kind::dma::Dma;
 use tenure_tensor::{DType, PixelFormat, TensorDyn};
 
-use crate::{mappings, open_descriptors, path, single, take};
+use crate::{alone, mappings, open_descriptors, path, single, take};
 
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn everything_may_be_dropped_in_any_order() {
+    let _alone = alone();
     // Camera, stream, frame, view and guard, in all 120 orders.
     let mut orders: Vec<Vec<usize>> = vec![vec![]];
     for _ in 0..5 {
@@ -64,6 +65,7 @@ fn everything_may_be_dropped_in_any_order() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn a_guard_or_view_keeps_the_buffer_from_the_driver() {
+    let _alone = alone();
     let mut camera = single();
     let wanted = Wanted::pixels(PixelFormat::Nv12).size(320, 180).fps(60.0).buffers(4);
     camera.negotiate(&wanted).unwrap();
@@ -99,6 +101,7 @@ fn a_guard_or_view_keeps_the_buffer_from_the_driver() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn holding_every_frame_starves_the_camera_until_one_is_dropped() {
+    let _alone = alone();
     let mut camera = single();
     let wanted = Wanted::pixels(PixelFormat::Grey).size(320, 180).fps(60.0).buffers(8);
     camera.negotiate(&wanted).unwrap();
@@ -125,6 +128,7 @@ fn holding_every_frame_starves_the_camera_until_one_is_dropped() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn nothing_is_left_behind_when_cameras_are_closed() {
+    let _alone = alone();
     let path = path(false);
     let before = (open_descriptors(), mappings());
     for number in 0..50 {
@@ -149,6 +153,7 @@ fn nothing_is_left_behind_when_cameras_are_closed() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn other_threads_may_drop_frames_while_the_stream_runs_and_goes() {
+    let _alone = alone();
     let mut camera = single();
     let wanted = Wanted::pixels(PixelFormat::Nv12).size(320, 180).fps(60.0).buffers(8);
     camera.negotiate(&wanted).unwrap();

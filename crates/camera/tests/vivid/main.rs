@@ -2,10 +2,11 @@
 //! anywhere, one with planes in several buffers and contiguous pages only.
 //!
 //! Ignored by default because most machines have none; `tests/vm/test` runs them in a virtual
-//! machine. They share the cameras: `--test-threads=1`.
+//! machine. They share the cameras, so one runs after the other.
 #![cfg(target_os = "linux")]
 
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tenure_camera::{Camera, FourCc, Frame, Stream, cameras};
@@ -16,6 +17,12 @@ mod pictures;
 mod trouble;
 
 const SECOND: Duration = Duration::from_secs(5);
+
+/// Keeps other tests from the cameras.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The path of a test camera: of the one with planes in several buffers, or of the other.
 fn path(several: bool) -> PathBuf {

@@ -9,7 +9,7 @@ use tenure_memory::kind::dma::{Dma, Source};
 use tenure_memory::{Allocator, Buffer, Request, TensorMemory};
 use tenure_tensor::{DType, PixelFormat, TensorDyn};
 
-use crate::{check_planes, mappings, open, open_descriptors, single, take};
+use crate::{alone, check_planes, mappings, open, open_descriptors, single, take};
 
 fn sources() -> [Source; 3] {
     [Source::Heap("system".to_owned()), Source::Udmabuf, Source::Card("card0".to_owned())]
@@ -18,6 +18,7 @@ fn sources() -> [Source; 3] {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn a_slot_is_the_same_memory_at_every_frame() {
+    let _alone = alone();
     for memory in [FrameMemory::Exported, FrameMemory::Mapped] {
         let mut camera = single();
         let wanted = Wanted::pixels(PixelFormat::Nv12).size(320, 180).fps(60.0).memory(memory);
@@ -53,6 +54,7 @@ fn a_slot_is_the_same_memory_at_every_frame() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn frames_of_a_driver_that_cannot_export_are_mapped() {
+    let _alone = alone();
     let mut camera = single();
     let wanted = Wanted::pixels(PixelFormat::Nv12).size(640, 360).memory(FrameMemory::Mapped);
     camera.negotiate(&wanted).unwrap();
@@ -70,6 +72,7 @@ fn frames_of_a_driver_that_cannot_export_are_mapped() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn frames_are_captured_into_memory_of_every_source() {
+    let _alone = alone();
     for source in sources() {
         let mut camera = single();
         let memory = FrameMemory::Allocated(Arc::new(Dma::from_source(source.clone())));
@@ -90,6 +93,7 @@ fn frames_are_captured_into_memory_of_every_source() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn tensors_of_the_program_are_captured_into() {
+    let _alone = alone();
     let mut camera = single();
     let mode = camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     let image = || {
@@ -126,6 +130,7 @@ fn tensors_of_the_program_are_captured_into() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn tensors_that_do_not_fit_are_refused() {
+    let _alone = alone();
     let mut camera = single();
     let mode = camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     let bytes = mode.planes[0].bytes;
@@ -158,6 +163,7 @@ fn tensors_that_do_not_fit_are_refused() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn a_camera_that_needs_contiguous_memory_says_so() {
+    let _alone = alone();
     let mut camera = open(true);
     let source = Source::Heap("system".to_owned());
     let memory = FrameMemory::Allocated(Arc::new(Dma::from_source(source)));
@@ -176,6 +182,7 @@ fn a_camera_that_needs_contiguous_memory_says_so() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn planes_are_captured_into_buffers_of_the_program() {
+    let _alone = alone();
     let mut camera = open(true);
     let wanted = Wanted::fourcc(FourCc::new(b"NM12")).size(320, 180).fps(60.0);
     let mode = camera.negotiate(&wanted).unwrap();
@@ -201,6 +208,7 @@ fn planes_are_captured_into_buffers_of_the_program() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn a_picture_is_the_same_in_every_memory() {
+    let _alone = alone();
     let mut camera = single();
     let allocated = |source| FrameMemory::Allocated(Arc::new(Dma::from_source(source)));
     let [heap, udmabuf, card] = sources().map(allocated);

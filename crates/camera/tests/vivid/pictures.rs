@@ -4,11 +4,12 @@ use tenure_camera::{Camera, ControlKind, Error, FourCc, FrameSizes, Wanted, came
 use tenure_memory::TensorMemory;
 use tenure_tensor::{ColourRange, DType, PixelFormat};
 
-use crate::{BARS, check_planes, middle, near, open, path, single, take, yuv};
+use crate::{BARS, alone, check_planes, middle, near, open, path, single, take, yuv};
 
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn cameras_are_listed_with_what_they_are() {
+    let _alone = alone();
     let all = cameras();
     let vivid: Vec<_> = all
         .iter()
@@ -43,6 +44,7 @@ fn cameras_are_listed_with_what_they_are() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn each_format_is_negotiated_and_captured() {
+    let _alone = alone();
     for several in [false, true] {
         let mut camera = open(several);
         let formats = [
@@ -76,6 +78,7 @@ fn each_format_is_negotiated_and_captured() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn what_a_camera_does_not_have_is_refused_with_what_it_has() {
+    let _alone = alone();
     let mut camera = single();
     let before = camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     let error = camera.negotiate(&Wanted::fourcc(FourCc::MJPG)).unwrap_err();
@@ -94,6 +97,7 @@ fn what_a_camera_does_not_have_is_refused_with_what_it_has() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn nv12_has_the_bars_in_one_buffer() {
+    let _alone = alone();
     let mut camera = single();
     let mode = camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     assert_eq!(mode.colour.unwrap().to_string(), "bt601 limited");
@@ -108,6 +112,7 @@ fn nv12_has_the_bars_in_one_buffer() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn nm12_has_the_bars_in_two_buffers() {
+    let _alone = alone();
     let mut camera = open(true);
     let wanted = Wanted::fourcc(FourCc::new(b"NM12")).size(640, 360);
     let mode = camera.negotiate(&wanted).unwrap();
@@ -131,6 +136,7 @@ fn nm12_has_the_bars_in_two_buffers() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn yuyv_grey_and_rgb_have_the_bars() {
+    let _alone = alone();
     let mut camera = single();
     for format in [PixelFormat::Yuyv, PixelFormat::Grey, PixelFormat::Rgb, PixelFormat::Bgr] {
         camera.negotiate(&Wanted::pixels(format).size(640, 360)).unwrap();
@@ -172,6 +178,7 @@ fn yuyv_grey_and_rgb_have_the_bars() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn planes_in_buffers_of_their_own_may_start_anywhere() {
+    let _alone = alone();
     let mut camera = open(true);
     // Of this format the test camera puts bytes before the first row of a plane.
     let wanted = Wanted::fourcc(FourCc::new(b"NM16")).size(640, 360);
@@ -199,6 +206,7 @@ fn planes_in_buffers_of_their_own_may_start_anywhere() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn what_is_no_format_of_ours_comes_as_bytes() {
+    let _alone = alone();
     let mut camera = single();
     let mode = camera.negotiate(&Wanted::fourcc(FourCc::new(b"RGBP")).size(640, 360)).unwrap();
     assert_eq!((mode.pixels, mode.fourcc.to_string().as_str()), (None, "RGBP"));

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use tenure_camera::{Camera, Error, Wanted};
 use tenure_tensor::PixelFormat;
 
-use crate::{SECOND, check_planes, mappings, open_descriptors, single, take};
+use crate::{SECOND, alone, check_planes, mappings, open_descriptors, single, take};
 
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn a_frame_that_does_not_come_is_a_timeout() {
+    let _alone = alone();
     let mut camera = single();
     camera.negotiate(&Wanted::pixels(PixelFormat::Grey).size(320, 180).fps(1.0)).unwrap();
     let mut stream = camera.stream().unwrap();
@@ -41,6 +42,7 @@ fn a_frame_that_does_not_come_is_a_timeout() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn lost_and_damaged_frames_are_counted() {
+    let _alone = alone();
     let mut camera = single();
     camera.negotiate(&Wanted::pixels(PixelFormat::Grey).size(320, 180).fps(60.0)).unwrap();
     camera.set_control("Percentage of Dropped Buffers", 50).unwrap();
@@ -64,6 +66,7 @@ fn lost_and_damaged_frames_are_counted() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn a_camera_that_streams_for_somebody_is_busy() {
+    let _alone = alone();
     let mut camera = single();
     let wanted = Wanted::pixels(PixelFormat::Grey).size(320, 180);
     camera.negotiate(&wanted).unwrap();
@@ -85,6 +88,7 @@ fn a_camera_that_streams_for_somebody_is_busy() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn what_is_no_camera_says_what_it_is() {
+    let _alone = alone();
     let words = |path: &Path| Camera::open(path).unwrap_err().to_string();
     assert!(words(Path::new("/dev/video99")).contains("cannot open /dev/video99: No such file"));
     assert_eq!(
@@ -98,6 +102,7 @@ fn what_is_no_camera_says_what_it_is() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn a_stream_that_fails_can_be_made_anew() {
+    let _alone = alone();
     let mut camera = single();
     camera.negotiate(&Wanted::pixels(PixelFormat::Grey).size(320, 180).fps(60.0)).unwrap();
     camera.set_control("Inject VIDIOC_STREAMON Error", 1).unwrap();
@@ -123,6 +128,7 @@ fn a_stream_that_fails_can_be_made_anew() {
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
 fn zz_a_camera_that_is_unplugged_is_an_error() {
+    let _alone = alone();
     let mut camera = single();
     camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     let mut stream = camera.stream().unwrap();
