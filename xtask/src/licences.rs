@@ -55,7 +55,9 @@ fn source_problem(package: &Package, root: &Path) -> Option<String> {
 }
 
 fn licence_problem(package: &Package) -> Option<String> {
-    let Some(licence) = &package.license else {
+    let from_file = policy::LICENCE_FILES.iter().find(|(name, _)| *name == package.name);
+    let stated = package.license.as_deref().or(from_file.map(|(_, licence)| *licence));
+    let Some(licence) = stated else {
         return Some("states no licence".to_owned());
     };
     match spdx::parse(licence) {

@@ -17,19 +17,7 @@ use frame::Frame;
 
 /// What `tenure bench` is told.
 #[derive(Debug, clap::Args)]
-#[command(
-    long_about = "\
-Measure the memories against the limits of this machine.
-
-Frames of one size are allocated, mapped, filled, pooled, shared and copied in
-every memory that works here; memories that do not are listed with the reason.
-Filling and copying are shown beside memset and memcpy of buffers larger than
-the caches, measured in the same run: no memory can be faster than that.
-
-All times are CPU time of the thread, system calls included, as medians over
-rounds in which everything is measured once.",
-    after_help = EXAMPLES
-)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Memories to measure [default: all that work here]
     #[arg(
@@ -40,8 +28,8 @@ pub(crate) struct Options {
     )]
     memories: Vec<TensorMemory>,
 
-    /// Shape of a frame of bytes: WIDTHxHEIGHTxCHANNELS
-    #[arg(long, value_name = "SIZE", default_value = "1920x1080x4")]
+    /// Shape of a frame of bytes
+    #[arg(long, value_name = "WxHxC", default_value = "1920x1080x4")]
     size: Frame,
 
     /// How often everything is measured [default: 15, quick: 3]
@@ -56,6 +44,18 @@ pub(crate) struct Options {
     #[arg(long)]
     json: bool,
 }
+
+/// What `tenure help bench` begins with.
+pub(crate) const ABOUT: &str = "\
+Measure the memories against the limits of this machine.
+
+Frames of one size are allocated, mapped, filled, pooled, shared and copied in
+every memory that works here; memories that do not are listed with the reason.
+Filling and copying are shown beside memset and memcpy of buffers larger than
+the caches, measured in the same run: no memory can be faster than that.
+
+All times are CPU time of the thread, system calls included, as medians over
+rounds in which everything is measured once.";
 
 const EXAMPLES: &str = "\
 \x1b[1m\x1b[4mMemories:\x1b[0m

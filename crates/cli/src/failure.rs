@@ -29,6 +29,9 @@ pub(crate) enum Failure {
     /// Memory was refused.
     #[error(transparent)]
     Memory(#[from] tenure::memory::Error),
+    /// An arena said no.
+    #[error(transparent)]
+    Arena(#[from] tenure::memory::tlsf::Error),
     /// Nothing was left to measure.
     #[error("none of the memories asked for can be measured here: {}", reasons(.0))]
     NothingToMeasure(Vec<(tenure::TensorMemory, String)>),

@@ -25,20 +25,20 @@ use crate::output;
 
 /// What `tenure info` is told.
 #[derive(Debug, clap::Args)]
-#[command(
-    long_about = "\
-Show which memories work here, and why the others do not.
-
-A memory that works was tried: a page of it was allocated, written and read
-back. A memory that does not gives its reason. Below that: what the machine
-offers (page sizes, devices) and where it ends (limits).",
-    after_help = EXAMPLES
-)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Print one JSON object with stable field names
     #[arg(long)]
     json: bool,
 }
+
+/// What `tenure help info` begins with.
+pub(crate) const ABOUT: &str = "\
+Show which memories work here, and why the others do not.
+
+A memory that works was tried: a page of it was allocated, written and read
+back. A memory that does not gives its reason. Below that: what the machine
+offers (page sizes, devices) and where it ends (limits).";
 
 const EXAMPLES: &str = "\
 \x1b[1m\x1b[4mExamples:\x1b[0m

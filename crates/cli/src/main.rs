@@ -3,6 +3,13 @@
 //! One file for each subcommand, with a folder of the same name for its parts. A subcommand
 //! gathers a report first and shows it afterwards, as text or as JSON, so that both say the same.
 #![forbid(unsafe_code)]
+#![warn(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
 
 mod bench;
 mod failure;

@@ -12,8 +12,7 @@ use crate::{bench, info};
     name = "tenure",
     version,
     about = "One memory layer under every tensor: where it lives, and for how long",
-    after_help = EXAMPLES,
-    disable_help_subcommand = false
+    after_help = EXAMPLES
 )]
 pub(crate) struct Options {
     /// What to do.
@@ -34,8 +33,10 @@ const EXAMPLES: &str = "\
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show which memories work here, and why the others do not
+    #[command(long_about = info::ABOUT)]
     Info(info::Options),
     /// Measure the memories against the limits of this machine
+    #[command(long_about = bench::ABOUT)]
     Bench(bench::Options),
 }
 

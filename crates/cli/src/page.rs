@@ -136,6 +136,17 @@ pub(crate) fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
+/// A reason without the numbers of system errors, whose words are in it already.
+pub(crate) fn for_people(reason: &str) -> String {
+    let mut words = String::new();
+    let mut rest = reason;
+    while let Some((before, after)) = rest.split_once(" (os error ") {
+        words.push_str(before);
+        rest = after.split_once(')').map_or("", |(_, after)| after);
+    }
+    words + rest
+}
+
 /// Text without characters that would steer a terminal.
 fn printable(text: &str) -> String {
     let clean = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
@@ -185,6 +196,15 @@ Memories                             two
         let mut page = Page::new(40);
         page.row(Mark::Blank, &[("a_very_long_variable", 20)], PLAIN, "not set, but it could be");
         assert_eq!(plain(page), "    a_very_long_variable\n      not set, but it could be\n");
+    }
+
+    #[test]
+    fn people_read_words() {
+        assert_eq!(
+            for_people("a: No such file (os error 2): b (os error 13)"),
+            "a: No such file: b"
+        );
+        assert_eq!(for_people("nothing to change (or so)"), "nothing to change (or so)");
     }
 
     #[test]

@@ -182,15 +182,15 @@ pub enum Error {
         /// What the offset must be a multiple of.
         align: usize,
     },
-    /// A 4-bit view that would start or step inside a byte.
+    /// A 4-bit view that would start, step or end inside a byte.
     #[error(
-        "{dtype} packs two elements in a byte: a view may not start at element {element} or use \
-         strides {strides:?} (whole bytes only)"
+        "{dtype} packs two elements in a byte: a view may not start or end at element {element} or \
+         use strides {strides:?} (whole bytes only)"
     )]
     SubByte {
         /// The element type.
         dtype: DType,
-        /// The element the view would start at.
+        /// The element the view would start at, or end before.
         element: usize,
         /// The strides of the view.
         strides: Strides,

@@ -244,7 +244,7 @@ impl ImageLayout {
         let (Some(plane), Some(spec)) = (self.planes.get(index), self.format.planes().get(index))
         else {
             let (format, expected) = (self.format, self.planes.len());
-            return Err(Error::PlaneCount { format, expected, given: index + 1 });
+            return Err(Error::PlaneCount { format, expected, given: index.saturating_add(1) });
         };
         let size = self.dtype.size().unwrap_or(1);
         let groups = plane.row_bytes / size / spec.elements;

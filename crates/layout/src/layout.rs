@@ -183,6 +183,10 @@ impl Layout {
     /// Whether two indices can name the same element (a broadcast dimension, or strides that
     /// cross). May say yes for exotic strides that never collide.
     pub fn may_self_overlap(&self) -> bool {
+        // Strides of a layout without elements are unchecked, and lead nowhere.
+        if self.elements <= 1 {
+            return false;
+        }
         let mut axes: SmallVec<[(usize, usize); 6]> = self
             .shape
             .iter()
@@ -234,16 +238,14 @@ impl Layout {
         if index.len() != self.rank() {
             return Err(Error::RankMismatch { shape: self.rank(), strides: index.len() });
         }
-        let mut element: isize = 0;
-        for (axis, ((&at, &len), &stride)) in
-            index.iter().zip(&self.shape).zip(&self.strides).enumerate()
-        {
+        for (axis, (&at, &len)) in index.iter().zip(&self.shape).enumerate() {
             if at >= len {
                 return Err(Error::IndexOutOfBounds { axis, index: at, len });
             }
-            // Inside the reach that construction has checked.
-            element += stride * at as isize;
         }
+        // An element that exists is inside the reach that construction has checked.
+        let element: isize =
+            index.iter().zip(&self.strides).map(|(&at, &stride)| stride * at as isize).sum();
         let bytes = match self.dtype.size() {
             Some(size) => element * size as isize,
             None => element.div_euclid(2),

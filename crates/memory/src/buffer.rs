@@ -70,12 +70,17 @@ impl Buffer {
 
     /// All bytes of an allocation that others hold too.
     pub fn from_shared(raw: Arc<RawBuffer>) -> Buffer {
+        Buffer::named(raw, None)
+    }
+
+    /// As [`Buffer::from_shared`], under a name of its own if there is one.
+    pub(crate) fn named(raw: Arc<RawBuffer>, name: Option<&str>) -> Buffer {
         let len = raw.size();
         let root = Root {
             identity: raw.identity().same(),
             len,
             align: 1,
-            name: raw.name().map(Arc::from),
+            name: name.or(raw.name()).map(Arc::from),
             memory: raw.memory(),
             space: raw.space(),
             place: Once::with(Placed { raw, offset: 0 }),

@@ -10,6 +10,9 @@ use crate::{Error, ObjectKey, Result};
 /// `f_type` of a DMA-BUF.
 const DMA_BUF_MAGIC: u64 = 0x444d_4142;
 
+/// `f_type` of memory files and files made of huge pages.
+const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
+
 /// What kind of memory a descriptor stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Object {
@@ -47,9 +50,7 @@ pub(crate) fn inspect(fd: BorrowedFd<'_>) -> Result<Inspected> {
     let kind = FileType::from_raw_mode(stat.st_mode);
     let filesystem =
         fs::fstatfs(fd).map_err(|errno| Error::system("looking at the descriptor", errno))?;
-    // Signedness and width of f_type differ between platforms; the magic is 32 bits.
-    let magic = filesystem.f_type as u64 & 0xffff_ffff;
-    let object = if magic == DMA_BUF_MAGIC {
+    let object = if magic_of(&filesystem) == DMA_BUF_MAGIC {
         Object::DmaBuf
     } else if kind == FileType::RegularFile {
         match fs::fcntl_get_seals(fd) {
@@ -88,6 +89,23 @@ fn key_of(stat: &fs::Stat) -> ObjectKey {
 pub(crate) fn object_key(fd: BorrowedFd<'_>) -> Result<ObjectKey> {
     let stat = fs::fstat(fd).map_err(|errno| Error::system("looking at the descriptor", errno))?;
     Ok(key_of(&stat))
+}
+
+/// Signedness and width of `f_type` differ between platforms; the magic is 32 bits.
+fn magic_of(filesystem: &fs::StatFs) -> u64 {
+    filesystem.f_type as u64 & 0xffff_ffff
+}
+
+/// The size of the pages behind a descriptor, if they are huge ones from the kernel's reserve.
+/// Whoever has such memory can give pages back, and there may be no others in their place.
+pub(crate) fn huge_page(fd: BorrowedFd<'_>) -> Option<usize> {
+    let filesystem = fs::fstatfs(fd).ok().filter(|at| magic_of(at) == HUGETLBFS_MAGIC)?;
+    usize::try_from(filesystem.f_bsize).ok()
+}
+
+/// Whether the object behind a descriptor still has `bytes` bytes.
+pub(crate) fn still_has(fd: BorrowedFd<'_>, bytes: usize) -> bool {
+    fs::fstat(fd).is_ok_and(|stat| u64::try_from(stat.st_size).unwrap_or(0) >= bytes as u64)
 }
 
 fn words(kind: FileType) -> &'static str {

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use rustix::fs::{self, SealFlags};
 
-use crate::descriptor::{Inspected, Object, duplicate, inspect, object_key};
+use crate::bus::Watch;
+use crate::descriptor::{Inspected, Object, duplicate, huge_page, inspect, object_key};
 use crate::kind::dma::DmaBuf;
 use crate::kind::file::Mapped;
 use crate::kind::shm::Shared;
@@ -66,7 +67,7 @@ pub fn import(
         && (raw.memory() != TensorMemory::File || raw.size() == size)
         && raw.intact().is_ok()
     {
-        return Ok(Buffer::from_shared(raw));
+        return Ok(Buffer::named(raw, name));
     }
     let raw = match inspected.object {
         Object::File => RawBuffer::new(Mapped::new(fd, size)?, name),
@@ -116,16 +117,20 @@ fn map_sealed(fd: OwnedFd, size: usize, writable: bool) -> Result<Shared> {
         // Not sealed by its maker: we do it, so that nobody can take the bytes away.
         fs::fcntl_add_seals(&fd, SealFlags::SHRINK)
             .map_err(|_| Error::Unsealed { found: "a memory file that refuses to be sealed" })?;
-        // It may have shrunk between the look and the seal.
-        let now = fs::fstat(&fd).map_err(|errno| Error::system("asking for the size", errno))?;
-        let now = u64::try_from(now.st_size).unwrap_or(0);
-        if now < size as u64 {
-            return Err(Error::TooShort { have: now, need: size as u64 });
-        }
+    }
+    // It may have shrunk between the look and the seal, whoever sealed it.
+    let now = fs::fstat(&fd).map_err(|errno| Error::system("asking for the size", errno))?;
+    let now = u64::try_from(now.st_size).unwrap_or(0);
+    if now < size as u64 {
+        return Err(Error::TooShort { have: now, need: size as u64 });
     }
     let mapping = Mapping::shared(fd.as_fd(), size, writable)
         .map_err(|errno| Error::system("mapping the memory file", errno))?;
-    Shared::new(fd, mapping, size, writable, None)
+    let watch = match huge_page(fd.as_fd()) {
+        Some(_) => Some(Watch::new(&mapping, fd.as_fd(), writable)?),
+        None => None,
+    };
+    Shared::new(fd, mapping, size, writable, watch)
 }
 
 /// Maps a whole file for reading.

@@ -49,33 +49,35 @@ impl<T> Once<T> {
     }
 }
 
-/// The model checker has no `OnceLock`: one whose every access is visible to it. Values are
-/// leaked, which a model run can afford.
+/// The model checker has no `OnceLock`: one whose state it sees change.
 #[cfg(loom)]
 #[derive(Debug)]
-struct OnceLock<T: 'static>(loom::sync::Mutex<Option<&'static T>>);
+struct OnceLock<T> {
+    value: std::sync::OnceLock<T>,
+    is_set: loom::sync::atomic::AtomicBool,
+}
 
 #[cfg(loom)]
-impl<T: 'static> OnceLock<T> {
+impl<T> OnceLock<T> {
     fn new() -> Self {
-        OnceLock(loom::sync::Mutex::new(None))
+        let is_set = loom::sync::atomic::AtomicBool::new(false);
+        OnceLock { value: std::sync::OnceLock::new(), is_set }
     }
 
-    #[inline]
     fn get(&self) -> Option<&T> {
-        *lock(&self.0)
+        let is_set = self.is_set.load(loom::sync::atomic::Ordering::Acquire);
+        self.value.get().filter(|_| is_set)
     }
 
     fn set(&self, value: T) -> Result<(), T> {
-        let mut slot = lock(&self.0);
-        if slot.is_some() {
-            return Err(value);
-        }
-        *slot = Some(Box::leak(Box::new(value)));
+        self.value.set(value)?;
+        self.is_set.store(true, loom::sync::atomic::Ordering::Release);
         Ok(())
     }
 
     fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
-        lock(&self.0).get_or_insert_with(|| Box::leak(Box::new(make())))
+        let value = self.value.get_or_init(make);
+        self.is_set.store(true, loom::sync::atomic::Ordering::Release);
+        value
     }
 }

@@ -317,13 +317,17 @@ impl RawBuffer {
         }
     }
 
-    /// The descriptor that shares this memory.
+    /// The descriptor that shares this memory. Whoever has seen it may have kept it, so a pool
+    /// does not hand this memory out again.
     ///
     /// # Errors
     /// [`Error::NoDescriptor`] if it has none.
     #[cfg(linux_like)]
     pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
-        self.core().memory.descriptor().ok_or(Error::NoDescriptor { memory: self.memory() })
+        let core = self.core();
+        let fd = core.memory.descriptor().ok_or(Error::NoDescriptor { memory: core.kind })?;
+        self.mark_shared();
+        Ok(fd)
     }
 
     /// Makes the kernel refuse writing to everybody that gets the descriptor from now on.
@@ -354,9 +358,9 @@ impl Core {
         }
     }
 
-    /// Whether nobody outside this process can hold the bytes.
+    /// Whether nobody outside this process can hold the bytes, or has taken some away.
     pub(crate) fn reusable(&self) -> bool {
-        !self.shared.load(Ordering::Relaxed)
+        !self.shared.load(Ordering::Relaxed) && self.memory.intact().is_ok()
     }
 }
 

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{self, socket_type};
+use rustix::net::sockopt::socket_type;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketType, recvmsg, sendmsg,
@@ -18,6 +18,10 @@ use smallvec::SmallVec;
 
 use crate::error::MessageFault;
 use crate::{Error, Result};
+
+mod peer;
+
+pub use peer::{Peer, peer};
 
 /// The version this build speaks.
 pub const VERSION: u16 = 1;
@@ -36,31 +40,6 @@ pub struct Message {
     pub body: Vec<u8>,
     /// The descriptors.
     pub descriptors: SmallVec<[OwnedFd; MOST_DESCRIPTORS]>,
-}
-
-/// Who is at the other end of a socket, as the kernel knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Peer {
-    /// Process id at the time of connecting.
-    pub pid: u32,
-    /// User id.
-    pub uid: u32,
-    /// Group id.
-    pub gid: u32,
-}
-
-/// Who is at the other end.
-///
-/// # Errors
-/// If the descriptor is no connected Unix socket.
-pub fn peer(socket: impl AsFd) -> Result<Peer> {
-    let credentials = sockopt::socket_peercred(socket)
-        .map_err(|errno| Error::system("asking who is at the other end", errno))?;
-    Ok(Peer {
-        pid: credentials.pid.as_raw_nonzero().get().unsigned_abs(),
-        uid: credentials.uid.as_raw(),
-        gid: credentials.gid.as_raw(),
-    })
 }
 
 /// Sends a body with descriptors.
@@ -106,7 +85,8 @@ pub fn send(socket: impl AsFd, body: &[u8], descriptors: &[BorrowedFd<'_>]) -> R
     Ok(())
 }
 
-/// Receives one message. Descriptors of a message that is refused are closed.
+/// Receives one message. Descriptors of a message that is refused are closed; one that is refused
+/// for its descriptors is read to its end, so that the next one can follow.
 ///
 /// # Errors
 /// [`Error::Closed`] if the other side is gone, [`Error::Message`] if what came is not a message
@@ -115,17 +95,17 @@ pub fn receive(socket: impl AsFd) -> Result<Message> {
     let socket = socket.as_fd();
     let kind =
         socket_type(socket).map_err(|errno| Error::system("asking what the socket is", errno))?;
-    let mut descriptors = SmallVec::new();
+    let mut arrived = Arrived::default();
     if kind == SocketType::STREAM {
         let mut head = [0; HEAD];
-        fill(socket, &mut head, &mut descriptors, true)?;
+        fill(socket, &mut head, &mut arrived, true)?;
         let (count, len) = read_head(&head)?;
         let mut body = vec![0; len];
-        fill(socket, &mut body, &mut descriptors, false)?;
-        return whole(body, descriptors, count);
+        fill(socket, &mut body, &mut arrived, false)?;
+        return arrived.with(body, count);
     }
     let mut packet = vec![0; HEAD + LONGEST_BODY];
-    let (got, flags) = once(socket, &mut packet, &mut descriptors)?;
+    let (got, flags) = once(socket, &mut packet, &mut arrived)?;
     if got == 0 {
         return Err(Error::Closed { midway: false });
     }
@@ -140,7 +120,7 @@ pub fn receive(socket: impl AsFd) -> Result<Message> {
         let reason = MessageFault::Length { said: len, limit: body.len() };
         return Err(Error::Message { reason });
     }
-    whole(body.to_vec(), descriptors, count)
+    arrived.with(body.to_vec(), count)
 }
 
 /// Number of descriptors and length of the body, if the head is one of ours.
@@ -161,28 +141,45 @@ fn read_head(head: &[u8; HEAD]) -> Result<(usize, usize)> {
     Ok((u16::from_le_bytes([n0, n1]) as usize, len))
 }
 
-fn whole(
-    body: Vec<u8>,
+/// The descriptors that came with a message.
+#[derive(Default)]
+struct Arrived {
+    /// At most [`MOST_DESCRIPTORS`]: more are counted, and closed at once.
     descriptors: SmallVec<[OwnedFd; MOST_DESCRIPTORS]>,
-    expected: usize,
-) -> Result<Message> {
-    if descriptors.len() != expected {
-        let reason = MessageFault::Descriptors { found: descriptors.len(), expected };
-        return Err(Error::Message { reason });
+    /// How many there were.
+    count: usize,
+    /// Whether the kernel had some that it could not give us.
+    lost: bool,
+}
+
+impl Arrived {
+    /// The whole message, if these are the descriptors that belong to it.
+    fn with(self, body: Vec<u8>, expected: usize) -> Result<Message> {
+        let found = self.count;
+        let reason = if found > MOST_DESCRIPTORS {
+            MessageFault::Descriptors { found, expected: expected.min(MOST_DESCRIPTORS) }
+        } else if self.lost {
+            // The kernel drops what this process has no room for in its table.
+            MessageFault::DescriptorsLost
+        } else if found != expected {
+            MessageFault::Descriptors { found, expected }
+        } else {
+            return Ok(Message { body, descriptors: self.descriptors });
+        };
+        Err(Error::Message { reason })
     }
-    Ok(Message { body, descriptors })
 }
 
 /// Fills `bytes` from a stream.
 fn fill(
     socket: BorrowedFd<'_>,
     bytes: &mut [u8],
-    descriptors: &mut SmallVec<[OwnedFd; MOST_DESCRIPTORS]>,
+    arrived: &mut Arrived,
     first: bool,
 ) -> Result<()> {
     let mut got = 0;
     while got < bytes.len() {
-        let (more, _) = once(socket, &mut bytes[got..], descriptors)?;
+        let (more, _) = once(socket, &mut bytes[got..], arrived)?;
         if more == 0 {
             return Err(Error::Closed { midway: !first || got > 0 });
         }
@@ -191,11 +188,11 @@ fn fill(
     Ok(())
 }
 
-/// One `recvmsg`, with whatever descriptors came.
+/// One `recvmsg`, with whatever descriptors came. No bytes if the other side is gone.
 fn once(
     socket: BorrowedFd<'_>,
     bytes: &mut [u8],
-    descriptors: &mut SmallVec<[OwnedFd; MOST_DESCRIPTORS]>,
+    arrived: &mut Arrived,
 ) -> Result<(usize, ReturnFlags)> {
     // Room for more than is allowed, so that too many are counted and closed, not cut off.
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS + 1))];
@@ -205,23 +202,21 @@ fn once(
         match recvmsg(socket, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
             Ok(received) => break received,
             Err(Errno::INTR) => {}
-            Err(Errno::CONNRESET) => return Err(Error::Closed { midway: false }),
+            // Closed by a peer that had not read everything.
+            Err(Errno::CONNRESET) => return Ok((0, ReturnFlags::empty())),
             Err(errno) => return Err(Error::system("receiving a message", errno)),
         }
     };
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(fds) = message {
-            descriptors.extend(fds);
+            for fd in fds {
+                arrived.count += 1;
+                if arrived.count <= MOST_DESCRIPTORS {
+                    arrived.descriptors.push(fd);
+                }
+            }
         }
     }
-    if received.flags.contains(ReturnFlags::CTRUNC) {
-        // The kernel drops what this process has no room for in its table.
-        let reason = if descriptors.len() > MOST_DESCRIPTORS {
-            MessageFault::Descriptors { found: descriptors.len(), expected: MOST_DESCRIPTORS }
-        } else {
-            MessageFault::DescriptorsLost
-        };
-        return Err(Error::Message { reason });
-    }
+    arrived.lost |= received.flags.contains(ReturnFlags::CTRUNC);
     Ok((received.bytes, received.flags))
 }

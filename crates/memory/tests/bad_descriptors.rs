@@ -2,7 +2,6 @@
 //! error that names its fault, and nothing of it stays open or mapped.
 #![cfg(all(linux_like, not(miri)))]
 #![expect(unsafe_code, reason = "borrows descriptors that are not open, makes an eventfd")]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

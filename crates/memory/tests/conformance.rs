@@ -1,12 +1,15 @@
 //! One suite for every memory: each row of the table that can allocate here, the same in pools,
 //! named shared memory, and memory that somebody else made.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use kinds::{Adopting, table};
 use suite::variant::Variant;
 
+#[path = "common/child.rs"]
+mod child;
 #[path = "conformance/kinds.rs"]
 mod kinds;
+#[path = "common/resources.rs"]
+mod resources;
 #[path = "conformance/suite.rs"]
 mod suite;
 

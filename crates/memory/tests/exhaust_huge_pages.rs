@@ -1,15 +1,18 @@
 //! The suite of `conformance.rs` for memory files of huge pages, which the kernel must set aside
 //! first: needs root, uses up memory of the machine, and gives it back.
 #![cfg(all(linux_like, not(miri)))]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-#![expect(clippy::print_stderr, reason = "what cannot be tested here says so")]
 
 use std::fs::{self, File};
 
+use rustix::fs::{FallocateFlags, MemfdFlags};
 use suite::variant::Variant;
 use tenure_memory::kind::shm::{HugePages, Shm};
-use tenure_memory::{Allocator, Buffer, Error, Request};
+use tenure_memory::{Allocator, Buffer, Error, Protection, Request, import};
 
+#[path = "common/child.rs"]
+mod child;
+#[path = "common/resources.rs"]
+mod resources;
 #[path = "conformance/suite.rs"]
 mod suite;
 
@@ -92,4 +95,29 @@ fn without_pages_there_is_a_clear_error() {
         // The page that there is was given back.
         shm.allocate(&Request::new(HUGE).unwrap()).unwrap();
     });
+}
+
+#[test]
+fn pages_that_their_maker_takes_back_do_not_kill() {
+    if child::part().is_none() {
+        let test = "pages_that_their_maker_takes_back_do_not_kill";
+        // Set aside here: the child may not live to give it back.
+        return with_reserve(1, || child::alone(test, || {}));
+    }
+    let flags = MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB | MemfdFlags::ALLOW_SEALING;
+    let theirs = rustix::fs::memfd_create("theirs", flags).unwrap();
+    rustix::fs::ftruncate(&theirs, HUGE as u64).unwrap();
+    let buffer = import(&theirs, HUGE, Protection::ReadOnly, None).unwrap();
+    let guard = buffer.read().unwrap();
+    assert_eq!(guard.as_bytes()[0], 0);
+    // The file keeps its size, but its page goes to somebody else.
+    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    rustix::fs::fallocate(&theirs, hole, 0, HUGE as u64).unwrap();
+    let shm = Shm::new().huge_pages(HugePages::TwoMiB);
+    let request = Request::new(HUGE).unwrap();
+    let taken: Vec<_> = std::iter::from_fn(|| shm.allocate(&request).ok()).collect();
+    assert!(!taken.is_empty());
+    assert_eq!(guard.as_bytes()[HUGE - 1], 0);
+    assert!(matches!(guard.hold().raw().intact(), Err(Error::Truncated)));
+    assert!(matches!(buffer.read(), Err(Error::Truncated)));
 }

@@ -1,7 +1,6 @@
 //! Mapped files: what is opened is what is there now, and nothing is written back.
 #![cfg(all(linux_like, not(miri)))]
 #![expect(unsafe_code, reason = "foreign code that ignores that a file is read-only")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

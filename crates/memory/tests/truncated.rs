@@ -1,6 +1,5 @@
 //! Memory that somebody takes away while it is mapped: no crash, zeros, and the buffer says so.
 #![cfg(all(linux_like, not(miri)))]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -67,6 +66,22 @@ fn a_cut_to_nothing_is_survived() {
         assert_eq!(guard.as_bytes()[at], 0);
     }
     assert!(is_truncated(guard.hold().raw().intact()));
+}
+
+#[test]
+fn more_pages_are_missing_than_there_can_be_mappings() {
+    child::alone("more_pages_are_missing_than_there_can_be_mappings", || {
+        let text = fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
+        // Every second page, so that the kernel cannot join what was put in their places.
+        let pages = 2 * text.trim().parse::<usize>().unwrap().min(100_000) + 1000;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len((pages * PAGE) as u64).unwrap();
+        let buffer = open_file(file.path()).unwrap();
+        let guard = buffer.read().unwrap();
+        file.as_file().set_len(0).unwrap();
+        assert!((0..pages).step_by(2).all(|page| guard.as_bytes()[page * PAGE] == 0));
+        assert!(is_truncated(guard.hold().raw().intact()));
+    });
 }
 
 #[test]

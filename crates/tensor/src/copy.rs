@@ -36,6 +36,9 @@ impl<E: ElementKind> Tensor<E> {
             && !source.parts.meta.batched()
             && same_picture(&to.layout, &from.layout)
         {
+            if self.planes_interleave()? {
+                return self.copy_planes_together(source);
+            }
             let mut work = vec![];
             for plane in 0..to.layout.planes().len() {
                 let (to, from) = (to.layout.plane_layout(plane)?, from.layout.plane_layout(plane)?);
@@ -55,6 +58,22 @@ impl<E: ElementKind> Tensor<E> {
         let (to, from) = (&self.parts.meta.layout, &source.parts.meta.layout);
         let walk = WalkPair::new(to, from)?;
         Holds::new((&self.parts.buffer, to), (&source.parts.buffer, from))?.copy(&walk);
+        Ok(())
+    }
+
+    /// As [`Tensor::copy_from`] between two images whose planes here are held together.
+    fn copy_planes_together<F: ElementKind>(&self, source: &Tensor<F>) -> Result<()> {
+        let (to, from) = (&self.one_image()?.layout, &source.one_image()?.layout);
+        let mut work = vec![];
+        for plane in 0..to.planes().len() {
+            let (to, from) = (to.plane_layout(plane)?, from.plane_layout(plane)?);
+            let hold = source.plane_buffer(plane)?.hold(Access::KernelRead, from.span())?;
+            work.push((WalkPair::new(&to, &from)?, hold, from.span().start));
+        }
+        let all = self.parts.buffer.hold(Access::KernelWrite, to.span())?;
+        for (walk, hold, start) in &work {
+            kernel::copy(walk, (&all, to.span().start), (hold, *start));
+        }
         Ok(())
     }
 
@@ -135,6 +154,15 @@ impl<T: Element> Tensor<T> {
     pub fn fill(&self, value: T) -> Result<()> {
         let mut work = vec![];
         match &self.parts.meta.image {
+            Some(image) if !self.parts.meta.batched() && self.planes_interleave()? => {
+                let span = image.layout.span();
+                let hold = self.parts.buffer.hold(Access::KernelWrite, span.clone())?;
+                for plane in 0..image.layout.planes().len() {
+                    let walk = Walk::new(&image.layout.plane_layout(plane)?)?;
+                    kernel::fill::<T::Stored>(&walk, &hold, span.start, value.into());
+                }
+                return Ok(());
+            }
             Some(image) if !self.parts.meta.batched() => {
                 for plane in 0..image.layout.planes().len() {
                     let layout = image.layout.plane_layout(plane)?;
@@ -173,6 +201,9 @@ impl Holds {
         (to_buffer, to): (&Buffer, &Layout),
         (from_buffer, from): (&Buffer, &Layout),
     ) -> Result<Holds> {
+        // Asking where lazy buffers are, and holding them there, must not be two moments.
+        to_buffer.ensure()?;
+        from_buffer.ensure()?;
         let (to_span, from_span) = (to.span(), from.span());
         if to_buffer.memory() == from_buffer.memory()
             && to_buffer.aliases(from_buffer)

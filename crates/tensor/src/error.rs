@@ -111,6 +111,19 @@ pub enum Error {
         /// The element type.
         dtype: DType,
     },
+    /// A reshape that would cut the axis whose indices have scales of their own.
+    #[error(
+        "reshaping {from:?} to {to:?} would divide axis {axis}, whose indices have scales of their \
+         own: remove the quantisation first"
+    )]
+    QuantizedAxis {
+        /// The axis of the quantisation.
+        axis: usize,
+        /// The shape.
+        from: Dims,
+        /// The shape asked for.
+        to: Dims,
+    },
     /// A description from another process that makes no sense.
     #[cfg(linux_like)]
     #[error("the description of the tensor was refused: {0}")]

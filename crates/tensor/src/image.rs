@@ -163,9 +163,11 @@ impl<E: ElementKind> Tensor<E> {
         let offset = isize::try_from(given_offset.unwrap_or(0)).unwrap_or(isize::MAX);
         let image =
             ImageLayout::new(format, self.dtype(), width, height, given_stride)?.shifted(offset)?;
-        self.check_end(image.span().end)?;
+        let layout = image.tensor_layout()?;
+        // Shapes that show padding reach further than the last sample.
+        self.check_end(image.span().end.max(layout.span().end))?;
         let meta = self.meta_mut();
-        meta.layout = image.tensor_layout()?;
+        meta.layout = layout;
         meta.image = Some(Image { layout: image, given_stride });
         meta.given_offset = given_offset;
         let keeps = |q: &tenure_layout::Quantization| q.check_shape(meta.layout.shape()).is_ok();

@@ -160,6 +160,14 @@ fn elements_mut<S: Pod>(bytes: &mut [u8]) -> &mut [S] {
     if bytes.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(bytes) }
 }
 
+/// Which part of a guard's slice the tensor's own elements are: of an image whose planes do not
+/// follow each other, the first plane.
+fn own_part<E: ElementKind>(meta: &Meta) -> Range<usize> {
+    let (own, start) = (meta.layout.span(), meta.span(true).start);
+    let size = size_of::<E::Stored>();
+    (own.start - start) / size..(own.end - start) / size
+}
+
 /// Position in a guard's slice of the element at `index`.
 fn position<T: Element>(meta: &Meta, index: &[usize]) -> Option<usize> {
     let byte = meta.layout.element_offset(index).ok()?;
@@ -185,6 +193,11 @@ impl<E: ElementKind> StridedRead<E> {
     #[inline]
     pub fn span(&self) -> &[E::Stored] {
         elements(self.guard.as_bytes())
+    }
+
+    /// The part of the span from the first to the last of the tensor's own elements.
+    pub(crate) fn own_span(&self) -> &[E::Stored] {
+        self.span().get(own_part::<E>(self.guard.hold().keep().meta())).unwrap_or_default()
     }
 
     /// Whether the bytes are still what was mapped: a mapped file may have been cut off by
@@ -223,6 +236,18 @@ impl<E: ElementKind> StridedMap<E> {
     #[inline]
     pub fn span(&self) -> &[E::Stored] {
         elements(self.guard.as_bytes())
+    }
+
+    /// The part of the span from the first to the last of the tensor's own elements.
+    #[cfg(feature = "ndarray")]
+    pub(crate) fn own_span(&self) -> &[E::Stored] {
+        self.span().get(own_part::<E>(self.guard.hold().keep().meta())).unwrap_or_default()
+    }
+
+    /// The same, to write.
+    pub(crate) fn own_span_mut(&mut self) -> &mut [E::Stored] {
+        let own = own_part::<E>(self.guard.hold().keep().meta());
+        self.span_mut().get_mut(own).unwrap_or_default()
     }
 
     /// As [`StridedMap::span`], to write.

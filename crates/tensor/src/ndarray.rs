@@ -36,14 +36,14 @@ impl<T: Element> StridedRead<T> {
     /// # Ok::<(), tenure_tensor::Error>(())
     /// ```
     pub fn array(&self) -> Option<ArrayViewD<'_, T::Stored>> {
-        view(self.layout(), self.span())
+        view(self.layout(), self.own_span())
     }
 }
 
 impl<T: Element> StridedMap<T> {
     /// The elements as an array to read.
     pub fn array(&self) -> Option<ArrayViewD<'_, T::Stored>> {
-        view(self.layout(), self.span())
+        view(self.layout(), self.own_span())
     }
 
     /// The elements as an array to write. `None` for strides that `ndarray` cannot express.
@@ -51,7 +51,7 @@ impl<T: Element> StridedMap<T> {
         let layout = self.layout();
         let (steps, backwards) = steps(layout);
         let shape = IxDyn(layout.shape()).strides(IxDyn(&steps));
-        let mut array = ArrayViewMutD::from_shape(shape, self.span_mut()).ok()?;
+        let mut array = ArrayViewMutD::from_shape(shape, self.own_span_mut()).ok()?;
         backwards.into_iter().for_each(|axis| array.invert_axis(Axis(axis)));
         Some(array)
     }

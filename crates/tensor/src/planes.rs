@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tenure_layout::{DType, ImageLayout, PixelFormat};
+use tenure_layout::format::Arrangement;
+use tenure_layout::{DType, ImageLayout, PixelFormat, Quantization};
 use tenure_memory::Buffer;
 
 use crate::meta::{Image, Meta, Parts};
@@ -40,6 +41,32 @@ impl<E: ElementKind> Tensor<E> {
         })?)
     }
 
+    /// Whether rows of several planes lie between each other in one buffer, as where both chroma
+    /// planes are in the rows of one block. Such planes can only be held together.
+    ///
+    /// # Errors
+    /// [`Error::Overlapping`] if planes share bytes.
+    pub(crate) fn planes_interleave(&self) -> Result<bool> {
+        let Some(image) = self.parts.meta.image.as_ref().filter(|_| !self.is_multi_buffer()) else {
+            return Ok(false);
+        };
+        let (image, mut interleave) = (&image.layout, false);
+        for (a, first) in image.planes().iter().enumerate() {
+            for (b, second) in image.planes().iter().enumerate().skip(a + 1) {
+                let (one, other) = (first.span(), second.span());
+                if one.start.max(other.start) < one.end.min(other.end) {
+                    let (one, other) = (image.plane_layout(a)?, image.plane_layout(b)?);
+                    if one.shares_bytes(&other) {
+                        let (shape, strides) = (one.shape().into(), one.strides().into());
+                        return Err(Error::Overlapping { shape, strides });
+                    }
+                    interleave = true;
+                }
+            }
+        }
+        Ok(interleave)
+    }
+
     /// One plane as a tensor of its own over the same bytes: \[rows, samples\], or
     /// \[rows, groups, samples of a group\] for interleaved ones.
     ///
@@ -59,7 +86,23 @@ impl<E: ElementKind> Tensor<E> {
         let layout = self.one_image()?.layout.plane_layout(plane)?;
         let span = layout.span();
         let buffer = self.plane_buffer(plane)?.slice(span.clone())?;
-        Ok(Tensor::assemble(buffer, Meta::new(layout.counted_from(span.start)?)))
+        let quantization = self.plane_quantization(plane, layout.shape());
+        let colour = self.parts.meta.colour;
+        let layout = layout.counted_from(span.start)?;
+        Ok(Tensor::assemble(buffer, Meta { colour, quantization, ..Meta::new(layout) }))
+    }
+
+    /// What of the quantisation holds for one plane of this shape.
+    fn plane_quantization(&self, plane: usize, shape: &[usize]) -> Option<Quantization> {
+        let (own, quantization) = (self.shape(), self.parts.meta.quantization.as_ref()?);
+        let of_plane = match self.format()?.arrangement() {
+            Arrangement::Planar if own.len() == 3 => quantization.after_index(0, plane),
+            // A grey image's single channel is no dimension of its plane.
+            Arrangement::Packed if own.len() > shape.len() => quantization.after_index(2, 0),
+            _ if own == shape || quantization.axis().is_none() => quantization.clone(),
+            _ => return None,
+        };
+        Some(of_plane).filter(|quantization| quantization.check_shape(shape).is_ok())
     }
 }
 

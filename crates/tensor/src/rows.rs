@@ -24,7 +24,7 @@ impl<E: ElementKind> TensorRead<E> {
     pub fn rows(&self) -> Option<impl Iterator<Item = &[E::Stored]>> {
         let walk = Walk::new(self.layout()).ok()?;
         let (len, pitch) = pitch::<E>(&walk)?;
-        Some(self.as_slice().chunks(pitch.max(1)).filter_map(move |chunk| chunk.get(..len)))
+        Some(self.own_span().chunks(pitch.max(1)).filter_map(move |chunk| chunk.get(..len)))
     }
 }
 
@@ -34,7 +34,7 @@ impl<E: ElementKind> TensorMap<E> {
     pub fn rows_mut(&mut self) -> Option<impl Iterator<Item = &mut [E::Stored]>> {
         let walk = Walk::new(self.layout()).ok()?;
         let (len, pitch) = pitch::<E>(&walk)?;
-        let slice = self.strided_mut().span_mut();
+        let slice = self.strided_mut().own_span_mut();
         Some(slice.chunks_mut(pitch.max(1)).filter_map(move |chunk| chunk.get_mut(..len)))
     }
 }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use crate::ElementKind;
 use smallvec::SmallVec;
 use tenure_layout::Layout;
-use tenure_memory::{Buffer, Protection, import, share};
+use tenure_memory::{Buffer, MessageFault, Protection, import, share};
 
 use crate::wire::{Description, Fault, ImageDescription};
 use crate::{Error, Result, Tensor, TensorDyn};
@@ -43,11 +43,7 @@ pub fn send<E: ElementKind>(socket: impl AsFd, tensor: &Tensor<E>, sharing: Shar
         std::iter::once(&tensor.parts.buffer).chain(&tensor.parts.other_planes).collect();
     for buffer in &buffers {
         if sharing == Sharing::ReadOnly {
-            let raw = buffer.raw()?;
-            // What nobody can write needs no seal.
-            if raw.writable() {
-                raw.seal_for_others()?;
-            }
+            buffer.raw()?.seal_for_others()?;
         }
     }
     let body = describe(tensor, sharing)?.encode();
@@ -115,8 +111,15 @@ pub fn receive(socket: impl AsFd) -> Result<TensorDyn> {
 fn rebuild(description: &Description, buffers: &[Buffer]) -> Result<TensorDyn> {
     let Description { dtype, shape, strides, offset, .. } = description;
     let layout = Layout::strided(*dtype, shape, strides, *offset)?;
-    let first =
-        buffers.first().ok_or(Fault::TooLarge { what: "descriptor", found: 0, limit: 0 })?;
+    let planes = description.image.as_ref().map_or(1, |image| image.planes.len());
+    let first = match buffers {
+        [first] => first,
+        [first, ..] if buffers.len() == planes => first,
+        _ => {
+            let reason = MessageFault::Descriptors { found: buffers.len(), expected: planes };
+            return Err(tenure_memory::Error::Message { reason }.into());
+        }
+    };
     let mut tensor = match &description.image {
         Some(image) => rebuild_image(image, &layout, buffers)?,
         None => Tensor::from_buffer(first.clone(), layout)?,
@@ -149,11 +152,23 @@ fn rebuild_image(
         image.format,
         layout.dtype(),
     )?;
-    if one.layout().rank() >= layout.rank() {
+    if alike(one.layout(), layout) {
         return Ok(one);
     }
-    // A batch: the description's own layout, with the format of its elements.
-    let first =
-        buffers.first().ok_or_else(|| Error::NotAnImage { shape: layout.shape().into() })?;
-    Tensor::from_buffer(first.clone(), layout.clone())?.with_format(image.format)
+    // A batch, or a grey image without a dimension for its channel: the description's own layout,
+    // whose (first) image must be the one described.
+    let refuse = || {
+        let (shape, strides) = (layout.shape().into(), layout.strides().into());
+        Error::NotImageStrides { shape, strides, format: image.format }
+    };
+    let [buffer] = buffers else { return Err(refuse()) };
+    let tensor = Tensor::from_buffer(buffer.clone(), layout.clone())?.with_format(image.format)?;
+    if tensor.image_layout() == one.image_layout() { Ok(tensor) } else { Err(refuse()) }
+}
+
+/// Whether two layouts have the same elements at the same indices.
+fn alike(a: &Layout, b: &Layout) -> bool {
+    let steps = |(&dim, (s, t)): (&usize, (&isize, &isize))| dim <= 1 || s == t;
+    (a.dtype(), a.shape(), a.offset()) == (b.dtype(), b.shape(), b.offset())
+        && a.shape().iter().zip(a.strides().iter().zip(b.strides())).all(steps)
 }

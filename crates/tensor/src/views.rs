@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use crate::ElementKind;
+use tenure_layout::format::Arrangement;
 use tenure_layout::{Layout, Quantization, Region};
 
 use crate::meta::{Image, Meta};
@@ -34,7 +35,8 @@ impl<E: ElementKind> Tensor<E> {
     #[cfg(linux_like)]
     pub(crate) fn trim_to_span(&self) -> Result<Tensor<E>> {
         if self.parts.other_planes.is_empty() {
-            self.cut(self.parts.meta.clone())
+            // Where it starts in the whole memory is not where it starts in its own part.
+            self.cut(Meta { given_offset: None, ..self.parts.meta.clone() })
         } else {
             Ok(self.share())
         }
@@ -93,10 +95,23 @@ impl<E: ElementKind> Tensor<E> {
     /// lose its axis.
     pub fn reshape(&self, shape: &[usize]) -> Result<Tensor<E>> {
         let layout = self.parts.meta.layout.reshape(shape)?;
-        if let Some(quantization) = &self.parts.meta.quantization {
-            quantization.check_shape(shape)?;
-        }
-        self.viewed(layout, self.parts.meta.quantization.clone())
+        let Some(quantization) = &self.parts.meta.quantization else {
+            return self.viewed(layout, None);
+        };
+        let Some(axis) = quantization.axis() else {
+            return self.viewed(layout, Some(quantization.clone()));
+        };
+        // The axis stays one if as many elements lie before it, and it has as many indices.
+        let place = |dims: &[usize], axis: usize| {
+            let (before, rest) = dims.split_at_checked(axis)?;
+            Some((before.iter().product::<usize>(), rest.first().copied()?))
+        };
+        let own = place(self.shape(), axis);
+        let Some(now) = (0..shape.len()).find(|&now| place(shape, now) == own) else {
+            let (from, to) = (self.shape().into(), shape.into());
+            return Err(Error::QuantizedAxis { axis, from, to });
+        };
+        self.viewed(layout, Some(quantization.with_axis_renamed(|_| now)))
     }
 
     /// The dimensions in another order: dimension `i` of the result is `axes[i]` of this.
@@ -139,8 +154,15 @@ impl<E: ElementKind> Tensor<E> {
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Tensor<E>> {
         let layout = self.parts.meta.layout.broadcast_to(shape)?;
         let added = shape.len() - self.rank();
-        let moved = |q: &Quantization| q.with_axis_renamed(|own| own + added);
-        let quantization = self.quantized(moved).filter(|q| q.check_shape(shape).is_ok());
+        let moved = |q: &Quantization| {
+            let moved = q.with_axis_renamed(|own| own + added);
+            match q.axis() {
+                // An axis with one index has one scale, which is now that of all.
+                Some(axis) if moved.check_shape(shape).is_err() => q.after_index(axis, 0),
+                _ => moved,
+            }
+        };
+        let quantization = self.quantized(moved);
         self.viewed(layout, quantization)
     }
 
@@ -182,20 +204,39 @@ impl<E: ElementKind> Tensor<E> {
         let image = self.one_image()?;
         let layout = image.layout.view(region)?;
         let given_stride = Some(layout.row_stride());
+        let one_buffer = self.parts.other_planes.is_empty();
         let meta = Meta {
-            layout: layout.tensor_layout()?,
+            layout: if one_buffer { layout.tensor_layout()? } else { layout.plane_layout(0)? },
             image: Some(Image { layout, given_stride }),
             colour: self.parts.meta.colour,
-            quantization: self.parts.meta.quantization.clone().filter(|q| q.axis().is_none()),
+            quantization: self.region_quantization(region),
             given_offset: None,
         };
-        if self.parts.other_planes.is_empty() {
+        if one_buffer {
             self.cut(meta)
         } else {
             let mut view = self.share();
             *view.meta_mut() = meta;
             Ok(view)
         }
+    }
+
+    /// What of the quantisation holds for a region of this image.
+    fn region_quantization(&self, region: Region) -> Option<Quantization> {
+        let (format, quantization) = (self.format()?, self.parts.meta.quantization.as_ref()?);
+        let Some(axis) = quantization.axis() else { return Some(quantization.clone()) };
+        let rows = match format.arrangement() {
+            Arrangement::Packed if !format.is_yuv() => 0,
+            Arrangement::Planar if self.rank() == 3 => 1,
+            // Rows of several planes, or pairs of pixels: no axis counts rows or columns.
+            _ => return None,
+        };
+        let (start, len) = match axis.checked_sub(rows) {
+            Some(0) => (region.y, region.height),
+            Some(1) => (region.x, region.width),
+            _ => return Some(quantization.clone()),
+        };
+        Some(quantization.after_slice(axis, start, len, 1))
     }
 
     /// The image that this tensor is, if it is exactly one.

@@ -25,6 +25,9 @@ pub(super) const LICENCES: &[&str] = &[
     "Zlib",
 ];
 
+/// Crates that have a licence file where others state an expression, and what the file says.
+pub(super) const LICENCE_FILES: &[(&str, &str)] = &[("dma-heap", "MIT")];
+
 /// Crates that must not come in, not even for tests, and why.
 pub(super) const BANNED: &[(&str, &str)] = &[
     ("atty", "not maintained; use std::io::IsTerminal"),

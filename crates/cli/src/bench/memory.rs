@@ -1,5 +1,6 @@
 //! The comparison of memories: what is measured, in which memories, beside which limits.
 
+mod arena;
 mod cases;
 mod limit;
 mod measure;
@@ -16,13 +17,14 @@ use tenure::memory::kind;
 
 use super::Options;
 use super::frame::Frame;
-use super::rounds::{self, Effort};
-use crate::failure::Failure;
+use super::rounds::{self, Case, Effort};
+use crate::failure::{self, Failure};
 use crate::info::reason;
 use crate::machine::Tree;
 use crate::machine::processor::largest_cache;
 use crate::machine::room::room;
 use crate::output;
+use arena::Arena;
 use limit::Limit;
 use measure::Measure;
 use report::Report;
@@ -35,6 +37,8 @@ enum Key {
     Limit(Limit),
     /// A memory.
     Memory(Measure, TensorMemory),
+    /// What divides memory that is there already.
+    Arena(Arena),
 }
 
 /// Something that cannot be measured, and why.
@@ -47,44 +51,73 @@ struct Refused {
 }
 
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
-    let mut memories: Vec<TensorMemory> = kind::ALL.iter().map(|kind| kind.memory).collect();
-    if !options.memories.is_empty() {
-        memories.retain(|memory| options.memories.contains(memory));
+    let (works, mut refused) = asked_for(&options.memories);
+    let size = Size::choose(&Tree::here(), options.size, works.len())?;
+    let mut cases = vec![];
+    for memory in works {
+        prepare(memory, size, &mut cases, &mut refused);
     }
-    let (works, refused): (Vec<_>, Vec<_>) = memories
-        .into_iter()
-        .map(|memory| (memory, kind::allocator(memory).err()))
-        .partition(|(_, refused)| refused.is_none());
-    let mut refused: Vec<Refused> = refused
-        .into_iter()
-        .filter_map(|(memory, error)| {
-            Some(Refused { memory, measure: None, reason: reason(&error?) })
-        })
-        .collect();
-    if works.is_empty() {
+    if cases.is_empty() {
         let reasons = refused.into_iter().map(|refused| (refused.memory, refused.reason));
         return Err(Failure::NothingToMeasure(reasons.collect()));
     }
-
-    let size = Size::choose(&Tree::here(), options.size, works.len())?;
-    let mut cases = limit::cases(size.working_set)?;
-    for (memory, _) in works {
-        let ring = Rc::new(Ring::new(memory, size)?);
-        for measure in Measure::ALL {
-            match cases::case(measure, memory, &ring)? {
-                Ok(case) => cases.push(case),
-                Err(reason) => refused.push(Refused { memory, measure: Some(measure), reason }),
-            }
+    cases.extend(limit::cases(size.large)?);
+    cases.extend(arena::cases()?);
+    let effort = effort(options);
+    rounds::run(&mut cases, effort);
+    for case in &cases {
+        if let (Key::Memory(measure, memory), Some(error)) = (case.key, case.failure()) {
+            refused.push(Refused { memory, measure: Some(measure), reason: words(error) });
         }
     }
-    let effort = effort(options);
-    rounds::run(&mut cases, effort)?;
     let report = Report::new(size, effort, &cases, &refused);
     if options.json {
         output::json(&report)
     } else {
         output::text(&show::page(&report, output::width()))
     }
+}
+
+/// The memories named, or all: those that have an allocator here, and why the others have none.
+fn asked_for(named: &[TensorMemory]) -> (Vec<TensorMemory>, Vec<Refused>) {
+    let (mut works, mut refused) = (vec![], vec![]);
+    for kind in kind::ALL {
+        let memory = kind.memory;
+        if !named.is_empty() && !named.contains(&memory) {
+            continue;
+        }
+        match kind.allocator() {
+            Ok(_) => works.push(memory),
+            Err(error) => refused.push(Refused { memory, measure: None, reason: reason(&error) }),
+        }
+    }
+    (works, refused)
+}
+
+/// Adds the cases of one memory, or why there are none.
+fn prepare(
+    memory: TensorMemory,
+    size: Size,
+    cases: &mut Vec<Case<Key>>,
+    refused: &mut Vec<Refused>,
+) {
+    let mut refuse = |measure, reason| refused.push(Refused { memory, measure, reason });
+    let ring = match Ring::new(memory, size) {
+        Ok(ring) => Rc::new(ring),
+        Err(error) => return refuse(None, words(&error)),
+    };
+    for measure in Measure::ALL {
+        match cases::case(measure, memory, &ring) {
+            Ok(Ok(case)) => cases.push(case),
+            Ok(Err(reason)) => refuse(Some(measure), reason),
+            Err(error) => refuse(Some(measure), words(&error)),
+        }
+    }
+}
+
+/// An error and its causes, as a reason.
+fn words(error: &dyn std::error::Error) -> String {
+    failure::chain(error).join(": ")
 }
 
 fn effort(options: &Options) -> Effort {
@@ -98,34 +131,41 @@ struct Size {
     frame: Frame,
     /// Frames that are used in turn, so that none is in a cache when its turn comes.
     frames: usize,
-    /// Bytes of all these frames, and of each buffer for the limits.
+    /// Bytes of all these frames.
     working_set: usize,
+    /// Bytes of each buffer for the limits.
+    large: usize,
 }
 
 impl Size {
     /// Frames that together are larger than the caches, if the machine has room for them.
     fn choose(tree: &Tree, frame: Frame, memories: usize) -> Result<Size, Failure> {
-        const LEAST: usize = 32 << 20;
-        const MOST: usize = 256 << 20;
+        const MIB: u64 = 1 << 20;
         /// With fewer a copy would find its own last result in the cache.
-        const FEWEST_FRAMES: usize = 4;
+        const FEWEST_FRAMES: u64 = 4;
         /// Each may need a descriptor.
-        const MOST_FRAMES: usize = 64;
-        let cache = largest_cache(tree).and_then(|bytes| usize::try_from(bytes).ok());
-        let wanted = cache.unwrap_or(LEAST).saturating_mul(4).clamp(LEAST, MOST);
-        // Two buffers for the limits; in each memory a ring, a pool, and fresh frames.
-        let sets = 2 + 3 * memories;
+        const MOST_FRAMES: u64 = 64;
+        let cache = largest_cache(tree).unwrap_or(8 * MIB);
+        let wanted = cache.saturating_mul(4).clamp(32 * MIB, 256 * MIB);
+        // So large that memcpy no longer hopes to find anything in a cache.
+        let large = cache.saturating_mul(8).clamp(64 * MIB, 512 * MIB);
+        // In each memory a ring, fresh frames, and frames in use, new ones and pooled ones; two
+        // buffers for the limits, twice as large.
+        let (sets, buffers) = (4 * memories as u64, 2);
         let available = room(tree).map(|room| room.available);
-        let share = available.and_then(|bytes| usize::try_from(bytes / 2 / sets as u64).ok());
-        let frames = share.map_or(wanted, |share| wanted.min(share)) / frame.bytes;
-        let frames = frames.clamp(FEWEST_FRAMES, MOST_FRAMES);
-        let bytes = frames as u64 * frame.bytes as u64;
-        let needed = bytes.saturating_mul(sets as u64);
+        let share = available.map(|bytes| bytes / 2 / (sets + 2 * buffers));
+        let (wanted, large) =
+            share.map_or((wanted, large), |share| (wanted.min(share), large.min(2 * share)));
+
+        let frames = (wanted / frame.bytes as u64).clamp(FEWEST_FRAMES, MOST_FRAMES);
+        let working_set = frames.saturating_mul(frame.bytes as u64);
+        let needed = working_set.saturating_mul(sets).saturating_add(buffers * large);
         if let Some(available) = available.filter(|&available| needed > available / 4 * 3) {
             return Err(Failure::TooLarge { frame: frame.bytes as u64, needed, available });
         }
-        let working_set = usize::try_from(bytes).unwrap_or(usize::MAX);
-        Ok(Size { frame, frames, working_set })
+        let here = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let (frames, working_set, large) = (here(frames), here(working_set), here(large));
+        Ok(Size { frame, frames, working_set, large })
     }
 }
 
@@ -152,10 +192,11 @@ mod tests {
 
         available(8 << 20);
         let size = Size::choose(&tree, frame, 2).unwrap();
-        assert_eq!((size.frames, size.working_set), (16, 64 << 20));
-        available(512 << 10);
-        assert_eq!(Size::choose(&tree, frame, 2).unwrap().frames, 8);
-        available(128 << 10);
+        assert_eq!((size.frames, size.working_set, size.large), (16, 64 << 20, 128 << 20));
+        available(768 << 10);
+        let size = Size::choose(&tree, frame, 2).unwrap();
+        assert_eq!((size.frames, size.working_set, size.large), (8, 32 << 20, 64 << 20));
+        available(100 << 10);
         let refused = Size::choose(&tree, frame, 2).unwrap_err();
         assert!(matches!(refused, Failure::TooLarge { .. }), "{refused}");
     }

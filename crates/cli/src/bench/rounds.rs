@@ -5,8 +5,10 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
+use crate::failure::Failure;
+
 /// The work of a case, so many times; gives the time that counts.
-pub(super) type Work = Box<dyn FnMut(u32) -> tenure::Result<Duration>>;
+pub(super) type Work = Box<dyn FnMut(u32) -> Result<Duration, Failure>>;
 
 /// Something to measure.
 pub(super) struct Case<K> {
@@ -19,6 +21,8 @@ pub(super) struct Case<K> {
     adapts: bool,
     /// Nanoseconds of doing the work once, one for each round.
     samples: Vec<f64>,
+    /// Why it cannot be measured, if that came out while trying.
+    failure: Option<Failure>,
 }
 
 /// How much is measured.
@@ -48,22 +52,22 @@ impl<K> Case<K> {
     /// Work that is done as often as the clock needs.
     pub(super) fn new(
         key: K,
-        work: impl FnMut(u32) -> tenure::Result<Duration> + 'static,
+        work: impl FnMut(u32) -> Result<Duration, Failure> + 'static,
     ) -> Case<K> {
-        Case { key, work: Box::new(work), batch: 1, adapts: true, samples: vec![] }
+        Case { key, work: Box::new(work), batch: 1, adapts: true, samples: vec![], failure: None }
     }
 
     /// Work that is done exactly so often for each sample.
     pub(super) fn fixed(
         key: K,
         batch: u32,
-        work: impl FnMut(u32) -> tenure::Result<Duration> + 'static,
+        work: impl FnMut(u32) -> Result<Duration, Failure> + 'static,
     ) -> Case<K> {
-        Case { key, work: Box::new(work), batch, adapts: false, samples: vec![] }
+        Case { key, work: Box::new(work), batch, adapts: false, samples: vec![], failure: None }
     }
 
     /// Does the work without counting it, and finds out how often it is done for one sample.
-    fn prepare(&mut self, sample: Duration) -> tenure::Result<()> {
+    fn prepare(&mut self, sample: Duration) -> Result<(), Failure> {
         let mut took = (self.work)(self.batch)?;
         while self.adapts && took < sample && self.batch < MOST {
             let missing = sample.as_secs_f64() / took.as_secs_f64().max(1e-9);
@@ -75,14 +79,29 @@ impl<K> Case<K> {
         Ok(())
     }
 
-    fn measure(&mut self) -> tenure::Result<()> {
+    fn measure(&mut self) -> Result<(), Failure> {
         let took = (self.work)(self.batch)?;
         self.samples.push(took.as_secs_f64() * 1e9 / f64::from(self.batch.max(1)));
         Ok(())
     }
 
-    /// What was measured; `None` before the first round.
+    /// Does a part of the measurement, unless one before failed.
+    fn attempt(&mut self, part: impl FnOnce(&mut Case<K>) -> Result<(), Failure>) {
+        if self.failure.is_none() {
+            self.failure = part(self).err();
+        }
+    }
+
+    /// Why it could not be measured.
+    pub(super) fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    /// What was measured; `None` before the first round and after a failure.
     pub(super) fn times(&self) -> Option<Times> {
+        if self.failure.is_some() {
+            return None;
+        }
         let mut sorted = self.samples.clone();
         sorted.sort_by(f64::total_cmp);
         let (&lowest, &highest) = (sorted.first()?, sorted.last()?);
@@ -92,22 +111,22 @@ impl<K> Case<K> {
     }
 }
 
-/// Measures all cases, in turns; each round begins with another one.
-pub(super) fn run<K>(cases: &mut [Case<K>], effort: Effort) -> tenure::Result<()> {
+/// Measures all cases, in turns; each round begins with another one. A case that fails does not
+/// keep the others from being measured.
+pub(super) fn run<K>(cases: &mut [Case<K>], effort: Effort) {
     let progress = Progress::new();
     progress.say("warming up");
     for case in cases.iter_mut() {
-        case.prepare(effort.sample)?;
+        case.attempt(|case| case.prepare(effort.sample));
     }
     for round in 0..effort.rounds {
         progress.say(&format!("round {} of {}", round + 1, effort.rounds));
         let first = round as usize % cases.len().max(1);
         let (before, after) = cases.split_at_mut(first);
         for case in after.iter_mut().chain(before) {
-            case.measure()?;
+            case.attempt(Case::measure);
         }
     }
-    Ok(())
 }
 
 /// Tells a person who waits how far it is; removed when done.
@@ -156,7 +175,7 @@ mod tests {
     fn quick_work_is_done_often() {
         let step = |batch: u32| Ok(Duration::from_nanos(10) * batch);
         let mut cases = [Case::new("quick", step), Case::fixed("fixed", 4, step)];
-        run(&mut cases, EFFORT).unwrap();
+        run(&mut cases, EFFORT);
         assert!(cases[0].batch >= 10_000, "{}", cases[0].batch);
         assert_eq!(cases[1].batch, 4);
         for case in &cases {
@@ -167,8 +186,18 @@ mod tests {
     #[test]
     fn work_without_time_ends() {
         let mut cases = [Case::new("nothing", |_| Ok(Duration::ZERO))];
-        run(&mut cases, EFFORT).unwrap();
+        run(&mut cases, EFFORT);
         assert_eq!(cases[0].batch, MOST);
+    }
+
+    #[test]
+    fn a_case_that_fails_stands_aside() {
+        let fails = |_| Err(Failure::NothingToMeasure(vec![]));
+        let mut cases =
+            [Case::new("bad", fails), Case::fixed("good", 1, |_| Ok(Duration::from_nanos(5)))];
+        run(&mut cases, EFFORT);
+        assert!(cases[0].failure().is_some() && cases[0].times().is_none());
+        assert_eq!(cases[1].times().map(|times| times.median), Some(5.0));
     }
 
     #[test]
@@ -181,7 +210,7 @@ mod tests {
                 Ok(Duration::from_millis(1))
             })
         };
-        run(&mut ['a', 'b', 'c'].map(case), EFFORT).unwrap();
+        run(&mut ['a', 'b', 'c'].map(case), EFFORT);
         assert_eq!(order.borrow().iter().collect::<String>(), "abc".to_owned() + "abcbcacab");
     }
 }

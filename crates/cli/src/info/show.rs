@@ -1,6 +1,6 @@
 //! The report as text: sections of rows with a tick or a cross and the reason.
 
-use crate::page::{DIM, Mark, PLAIN, Page};
+use crate::page::{DIM, Mark, PLAIN, Page, for_people};
 use crate::units;
 
 use super::Report;
@@ -11,7 +11,7 @@ use super::pages::Pages;
 /// Columns of the first cell of rows with a mark.
 const NAME: usize = 9;
 /// Columns of the title of a memory or the codes of a space.
-const TITLE: usize = 21;
+const TITLE: usize = 25;
 /// Columns of the first cell of rows that say what something is.
 const WHAT: usize = 16;
 
@@ -56,18 +56,18 @@ fn memories(page: &mut Page, report: &Report) {
     for memory in &report.memories {
         let text = memory.reason.as_deref().or(memory.tried).unwrap_or("");
         let cells = [(memory.name, NAME), (memory.title, TITLE)];
-        page.row(Mark::of(memory.works), &cells, DIM, text);
+        page.row(Mark::of(memory.works), &cells, DIM, &for_people(text));
     }
 }
 
 fn spaces(page: &mut Page, report: &Report) {
-    page.heading("Spaces", "");
+    page.heading("Spaces", "with their device types in DLPack");
     for space in &report.spaces {
         let codes = space.dlpack.iter().map(|device| format!("{} {}", device.name, device.code));
         let codes = codes.collect::<Vec<_>>().join(", ");
         let text = space.reason.clone().unwrap_or_else(|| space.memories.join(", "));
         let cells = [(space.name, NAME), (codes.as_str(), TITLE)];
-        page.row(Mark::of(space.works), &cells, DIM, &text);
+        page.row(Mark::of(space.works), &cells, DIM, &for_people(&text));
     }
 }
 
@@ -76,7 +76,7 @@ fn automatic(page: &mut Page, report: &Report) {
     let order = format!("tried in this order: {}", choice.order.join(", "));
     page.heading("Automatic choice", &order);
     for refused in &choice.refusals {
-        page.row(Mark::No, &[(refused.name, NAME)], DIM, &refused.reason);
+        page.row(Mark::No, &[(refused.name, NAME)], DIM, &for_people(&refused.reason));
     }
     if let Some(taken) = choice.takes {
         page.row(Mark::Yes, &[(taken, NAME)], DIM, "is taken when no memory is named");
@@ -170,7 +170,7 @@ fn devices(page: &mut Page, report: &Report) {
     ];
     for (title, group) in groups {
         if let Some(reason) = &group.reason {
-            page.row(Mark::No, &[(title, WHAT)], DIM, reason);
+            page.row(Mark::No, &[(title, WHAT)], DIM, &for_people(reason));
         }
         for node in &group.nodes {
             device(page, title, node);
@@ -186,7 +186,7 @@ fn device(page: &mut Page, title: &str, node: &Node) {
         Some(reason) if name.is_empty() => reason.clone(),
         Some(reason) => format!("{name}; {reason}"),
     };
-    page.row(Mark::of(node.accessible), &cells, DIM, &text);
+    page.row(Mark::of(node.accessible), &cells, DIM, &for_people(&text));
 }
 
 #[cfg(test)]
@@ -222,7 +222,7 @@ mod tests {
         device(&mut page, "cameras", &Node { path, name, accessible: false, reason });
         let text = anstream::adapter::strip_str(&page.into_text()).to_string();
         assert!(
-            text.contains("✗ cameras         /dev/video0          ov5640; permission"),
+            text.contains("✗ cameras         /dev/video0              ov5640; permission"),
             "{text}"
         );
     }

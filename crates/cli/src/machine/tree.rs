@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A machine's files, by their usual absolute paths.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ impl Tree {
 
     /// A folder that looks like a machine.
     #[cfg(test)]
-    pub(crate) fn below(folder: &Path) -> Tree {
+    pub(crate) fn below(folder: &std::path::Path) -> Tree {
         Tree(folder.into())
     }
 
@@ -51,9 +51,10 @@ impl Tree {
     }
 
     /// The last part of what a symbolic link points to.
+    #[cfg(linux_like)]
     pub(crate) fn link_name(&self, path: &str) -> Option<String> {
         let target = fs::read_link(self.at(path)).ok()?;
-        Some(Path::new(&target).file_name()?.to_string_lossy().into_owned())
+        Some(target.file_name()?.to_string_lossy().into_owned())
     }
 }
 

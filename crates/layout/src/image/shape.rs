@@ -25,8 +25,9 @@ impl ImageLayout {
     /// The layout of a tensor that holds this image in one buffer.
     ///
     /// Luma-chroma formats whose planes do not line up in rows of one width (padded I420 and
-    /// NV24) show their padding in the shape. An image whose planes do not follow each other
-    /// shows its first plane; the others are reached as planes.
+    /// NV24) show their padding in the shape. An image whose planes do not follow each other (or,
+    /// for planar RGB, are not equally far apart) shows its first plane; the others are reached as
+    /// planes.
     ///
     /// # Errors
     /// If the shape does not fit the address space.
@@ -46,15 +47,14 @@ impl ImageLayout {
                 let channels = format.channels();
                 strided(&[height, width, channels], &[pitch, channels as isize, 1])
             }
+            Arrangement::Planar => match self.plane_step() {
+                Some(step) => {
+                    let step = (step / size) as isize;
+                    strided(&[format.channels(), height, width], &[step, pitch, 1])
+                }
+                None => self.plane_layout(0),
+            },
             _ if !self.planes_follow() => self.plane_layout(0),
-            Arrangement::Planar => {
-                let plane = pitch.checked_mul(height as isize).ok_or(Error::ImageTooLarge {
-                    format,
-                    width,
-                    height,
-                })?;
-                strided(&[format.channels(), height, width], &[plane, pitch, 1])
-            }
             Arrangement::LumaChroma => {
                 let rows = rows_of_all_planes(format, height).unwrap_or(height);
                 let minimum = ImageLayout::new(format, self.dtype(), width, height, None)?;
@@ -64,6 +64,18 @@ impl ImageLayout {
                 strided(&[rows, columns], &[pitch, 1])
             }
         }
+    }
+
+    /// Bytes from each plane to the next, if all are alike, in order and equally far apart: a
+    /// region of a planar image still has its channels as a dimension.
+    fn plane_step(&self) -> Option<usize> {
+        let [first, second, ..] = self.planes() else { return None };
+        let step = second.offset.checked_sub(first.offset)?;
+        let even = self.planes().windows(2).all(|pair| {
+            let [one, next] = pair else { return false };
+            one.row_stride == next.row_stride && one.offset.checked_add(step) == Some(next.offset)
+        });
+        (even && step >= first.span().len()).then_some(step)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Dims, Layout, Strides, check_rank, product};
+use super::{Dims, Layout, Strides, check_rank, product, reach};
 use crate::{DType, Error, Result};
 
 impl Layout {
@@ -21,7 +21,27 @@ impl Layout {
             }
         };
         let offset = self.offset.wrapping_add_signed(bytes);
-        Layout::strided(self.dtype, &shape, &strides, offset)
+        let view = Layout::strided(self.dtype, &shape, &strides, offset)?;
+        if self.dtype.is_sub_byte() && view.elements > 0 {
+            view.check_end(self, elements)?;
+        }
+        Ok(view)
+    }
+
+    /// Checks that a view whose last 4-bit element is alone in its byte is also the last of
+    /// `whole`: the other half of that byte would be somebody else's.
+    fn check_end(&self, whole: &Layout, moved: isize) -> Result<()> {
+        let last = |layout: &Layout| reach(&layout.shape, &layout.strides).map(|(_, high)| high);
+        match (last(self), last(whole)) {
+            (Some(last), Some(last_of_all)) if last % 2 != 0 || moved + last == last_of_all => {
+                Ok(())
+            }
+            (last, _) => {
+                let element = moved.saturating_add(last.unwrap_or(0)).unsigned_abs() + 1;
+                let (dtype, strides) = (self.dtype, self.strides.clone());
+                Err(Error::SubByte { dtype, element, strides })
+            }
+        }
     }
 
     /// The indices `start..end` of `axis`, every `step`th of them.

@@ -6,6 +6,8 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 
+use rustix::io::Errno;
+
 use super::room::check_room;
 use crate::{Allocator, Error, RawBuffer, Request, Result, TensorMemory, Why};
 
@@ -37,6 +39,8 @@ pub struct SourceRefusal {
     pub source: String,
     /// The system's answer, and what would help.
     pub reason: String,
+    /// Whether this process only ran out of something, so that asking again makes sense.
+    pub(crate) passing: bool,
 }
 
 /// Allocates DMA memory.
@@ -55,14 +59,26 @@ pub struct Dma {
 static DEFAULT: OnceLock<Result<Dma, Why>> = OnceLock::new();
 
 pub(super) fn probe() -> Result<&'static dyn Allocator, Why> {
-    match DEFAULT.get_or_init(find) {
-        Ok(dma) => Ok(dma),
-        Err(why) => Err(why.clone()),
+    if DEFAULT.get().is_none() {
+        let found = match find() {
+            // Out of descriptors today is no answer for tomorrow.
+            Err(refusals) if refusals.iter().any(|refusal| refusal.passing) => {
+                return Err(Why::Sources(refusals));
+            }
+            found => found.map_err(Why::Sources),
+        };
+        // Whoever comes first is remembered; all of them looked at the same machine.
+        let _ = DEFAULT.set(found);
+    }
+    match DEFAULT.get() {
+        Some(Ok(dma)) => Ok(dma),
+        Some(Err(why)) => Err(why.clone()),
+        None => Err(Why::Sources(vec![])),
     }
 }
 
 /// The first source that gives a page.
-fn find() -> Result<Dma, Why> {
+fn find() -> Result<Dma, Vec<SourceRefusal>> {
     let mut refusals = vec![];
     for source in sources(&mut refusals) {
         match source.make(4096) {
@@ -70,7 +86,7 @@ fn find() -> Result<Dma, Why> {
             Err(refusal) => refusals.push(refusal),
         }
     }
-    Err(Why::Sources(refusals))
+    Err(refusals)
 }
 
 /// Every source that the machine has a device node for, in the order they are tried.
@@ -151,5 +167,12 @@ fn advice(path: &str, error: &std::io::Error) -> SourceRefusal {
     } else {
         error.to_string()
     };
-    SourceRefusal { source: path.to_owned(), reason }
+    let passing = matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
+    SourceRefusal { source: path.to_owned(), reason, passing }
+}
+
+/// A request to a device that was refused.
+fn refused(path: &str, bytes: usize, errno: Errno) -> SourceRefusal {
+    let passing = errno == Errno::MFILE || errno == Errno::NFILE;
+    SourceRefusal { source: path.to_owned(), reason: format!("{bytes} bytes: {errno}"), passing }
 }

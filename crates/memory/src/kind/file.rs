@@ -8,8 +8,10 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
+use rustix::fs::{self, OFlags};
+
 use crate::bus::Watch;
-use crate::descriptor::object_key;
+use crate::descriptor::{object_key, still_has};
 use crate::mapping::Mapping;
 use crate::{Access, CpuAddress, Error, ObjectKey, RawMemory, Result, TensorMemory};
 
@@ -27,7 +29,7 @@ impl Mapped {
     pub(crate) fn new(fd: OwnedFd, size: usize) -> Result<Mapped> {
         let mapping = Mapping::private(fd.as_fd(), size)
             .map_err(|errno| Error::system("mapping the file", errno))?;
-        let watch = Watch::new(&mapping, true)?;
+        let watch = Watch::of_file(&mapping, fd.as_fd())?;
         let key = object_key(fd.as_fd())?;
         Ok(Mapped { watch, mapping, fd, size, key })
     }
@@ -57,12 +59,13 @@ unsafe impl RawMemory for Mapped {
     }
 
     fn begin(&self, _access: Access) -> Result<NonNull<u8>> {
-        self.intact()?;
-        Ok(self.mapping.address())
+        // No system call here: a page that is missing is found out when it is touched.
+        if self.watch.lost() { Err(Error::Truncated) } else { Ok(self.mapping.address()) }
     }
 
     fn intact(&self) -> Result<()> {
-        if self.watch.lost() { Err(Error::Truncated) } else { Ok(()) }
+        let intact = !self.watch.lost() && still_has(self.fd.as_fd(), self.size);
+        if intact { Ok(()) } else { Err(Error::Truncated) }
     }
 
     fn object(&self) -> Option<ObjectKey> {
@@ -71,5 +74,16 @@ unsafe impl RawMemory for Mapped {
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.fd.as_fd())
+    }
+
+    fn seal_for_others(&self) -> Result<()> {
+        // Files have no seals; what a descriptor for reading allows is up to their permissions.
+        let flags =
+            fs::fcntl_getfl(&self.fd).map_err(|errno| Error::system("reading the mode", errno))?;
+        if flags & OFlags::ACCMODE == OFlags::RDONLY {
+            return Ok(());
+        }
+        let reason = "the file is open for writing";
+        Err(Error::NotSealable { memory: TensorMemory::File, reason })
     }
 }

@@ -10,6 +10,8 @@ use rustix::fs::{self, MemfdFlags, SealFlags};
 use rustix::io::Errno;
 
 use crate::bus::Watch;
+use crate::descriptor::still_has;
+use crate::kind::room::check_room;
 use crate::mapping::{LARGE_PAGE, page_size, whole_pages};
 use crate::{Allocator, Error, RawBuffer, Request, Result, TensorMemory, Why};
 
@@ -102,18 +104,17 @@ impl Allocator for Shm {
 
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
         let size = request.bytes();
-        let out_of_memory = |errno: Errno| Error::OutOfMemory {
-            memory: TensorMemory::Shm,
-            bytes: size,
-            available: None,
-            source: Some(errno.into()),
-        };
+        let out_of_memory = |errno| no_room(size, errno);
         let unit = self.huge.map_or_else(page_size, HugePages::bytes);
         let whole = whole_pages(size)
             .and_then(|bytes| bytes.checked_next_multiple_of(unit).ok_or(Errno::OVERFLOW))
             .map_err(out_of_memory)?;
         if request.align() > unit && whole < LARGE_PAGE {
             return Err(Error::BadRequest { bytes: size, align: request.align() });
+        }
+        if self.huge.is_none() {
+            // Needs a descriptor, so it is asked before the file takes what may be the last one.
+            check_room(TensorMemory::Shm, whole)?;
         }
         let (fd, sealable) = match &self.posix_name {
             Some(name) => (named::create(name)?, false),
@@ -125,17 +126,28 @@ impl Allocator for Shm {
             }
         };
         let undo = self.posix_name.as_deref().map(named::Undo::new);
-        let mapping = reserve::reserve_and_map(fd.as_fd(), whole, self.huge.is_none())?;
+        let mapping = reserve::reserve_and_map(fd.as_fd(), whole, self.huge.is_none())
+            .map_err(out_of_memory)?;
         if sealable {
             // No other seals yet: read-only sharing adds one later.
             fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)
                 .map_err(|errno| Error::system("sealing the memory file", errno))?;
+            // Until now whoever found it in /proc could shorten it.
+            if !still_has(fd.as_fd(), whole) {
+                return Err(Error::Truncated);
+            }
         }
-        let watch = if sealable { None } else { Some(Watch::new(&mapping, true)?) };
+        let lasting = sealable && self.huge.is_none();
+        let watch = if lasting { None } else { Some(Watch::new(&mapping, fd.as_fd(), true)?) };
         let shared = Shared::new(fd, mapping, size, true, watch)?;
         undo.into_iter().for_each(named::Undo::keep);
         Ok(RawBuffer::new(shared, request.name()))
     }
+}
+
+fn no_room(bytes: usize, errno: Errno) -> Error {
+    let (memory, source) = (TensorMemory::Shm, Some(errno.into()));
+    Error::OutOfMemory { memory, bytes, available: None, source }
 }
 
 fn memory_file(name: &str, flags: MemfdFlags) -> Result<OwnedFd, Errno> {
@@ -156,7 +168,7 @@ fn memory_file(name: &str, flags: MemfdFlags) -> Result<OwnedFd, Errno> {
 pub(crate) fn sealed_memory(bytes: usize) -> Result<OwnedFd> {
     let fd = memory_file("tenure", MemfdFlags::empty())
         .map_err(|errno| Error::system("making a memory file", errno))?;
-    reserve::reserve(fd.as_fd(), bytes)?;
+    reserve::allocate(fd.as_fd(), 0, bytes).map_err(|errno| no_room(bytes, errno))?;
     fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)
         .map_err(|errno| Error::system("sealing the memory file", errno))?;
     Ok(fd)

@@ -105,6 +105,9 @@ impl Tlsf {
         let mut index = self.bins.largest_filled().map_or(NIL, |class| self.bins.first(class));
         let mut largest = 0;
         for _ in 0..LAST_LOOK {
+            if index == NIL {
+                break;
+            }
             largest = largest.max(self.nodes[index].size());
             index = self.nodes[index].next;
         }

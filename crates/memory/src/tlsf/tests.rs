@@ -11,6 +11,11 @@ fn copy(block: &Block) -> Block {
     Block { offset: block.offset, size: block.size, key: block.key }
 }
 
+#[test]
+fn a_block_is_three_words() {
+    assert_eq!(size_of::<Option<Block>>(), 24);
+}
+
 fn spans(arena: &Tlsf) -> Vec<(u64, u64, bool)> {
     arena.spans().map(|span| (span.offset, span.size, span.free)).collect()
 }

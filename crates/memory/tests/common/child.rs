@@ -2,6 +2,7 @@
 //!
 //! For what a whole process has (limits, signal handlers, the environment, statistics, a table of
 //! descriptors) and for what kills it.
+#![allow(dead_code, reason = "every test program uses what it needs")]
 
 use std::env;
 use std::process::{Command, Output};

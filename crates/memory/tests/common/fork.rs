@@ -2,6 +2,7 @@
 //!
 //! Only for tests that run alone in their process: another thread could hold a lock at the time
 //! of the fork, and nobody would give it back in the copy.
+#![allow(dead_code, reason = "every test program uses what it needs")]
 #![expect(unsafe_code, reason = "fork, waitpid and _exit")]
 
 use std::os::unix::process::ExitStatusExt;

@@ -1,4 +1,5 @@
 //! What this process holds of the kernel's: descriptors and mappings.
+#![allow(dead_code, reason = "every test program uses what it needs")]
 
 use std::fs;
 

@@ -18,6 +18,7 @@ pub(super) fn descriptors_give_the_same_memory(variant: &Variant) {
     assert!(rustix::io::fcntl_getfd(&fd).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
     let back = import(&fd, 10_000, Protection::AsAllowed, Some("back")).unwrap();
     assert_eq!(back.identity(), buffer.identity());
+    assert_eq!((back.name(), buffer.name()), (Some("back"), None));
     assert_eq!(back.place().unwrap().allocation, buffer.place().unwrap().allocation);
     assert!(back.aliases(&buffer) && back.len() >= 10_000);
     back.write_range(0..1).unwrap().as_bytes_mut()[0] = 7;

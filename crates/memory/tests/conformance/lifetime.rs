@@ -79,7 +79,7 @@ pub(super) fn nothing_is_left_behind(variant: &Variant) {
     // Once before counting: what is made once and kept is not left behind.
     drop(variant.get(100_000));
     variant.let_go();
-    super::resources::nothing_left("200 allocations", || {
+    crate::resources::nothing_left("200 allocations", || {
         for n in 0..200 {
             drop(variant.get(n * 1000));
         }

@@ -132,9 +132,12 @@ pub(super) fn threads_race_to_place(variant: &Variant) {
             let all: Vec<_> = (0..4)
                 .map(|n| {
                     let (buffer, arena) = (&buffer, &arena);
-                    scope.spawn(move || match n {
-                        0 => usize::from(buffer.write().is_ok() && false),
-                        _ => usize::from(buffer.place_in(arena, n * 512).is_ok()),
+                    scope.spawn(move || {
+                        if n == 0 {
+                            buffer.ensure().unwrap();
+                            return 0;
+                        }
+                        usize::from(buffer.place_in(arena, n * 512).is_ok())
                     })
                 })
                 .collect();

@@ -3,12 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::with_variants;
-
-#[path = "../common/child.rs"]
-mod child;
-#[path = "../common/resources.rs"]
-mod resources;
+use crate::{child, with_variants};
 
 pub(crate) mod variant;
 

@@ -2,16 +2,19 @@
 
 use std::collections::VecDeque;
 use std::hint::black_box;
+use std::iter;
 use std::rc::Rc;
 
 use tenure::memory::kind;
-use tenure::{Allocator, Pool, PoolLimits, Tensor, TensorMemory};
+use tenure::{Pool, PoolLimits, Tensor, TensorMemory};
 
+use super::limit::not_zero;
 use super::measure::Measure;
 use super::ring::Ring;
 use super::{Key, share};
 use crate::bench::clock;
 use crate::bench::rounds::Case;
+use crate::failure::Failure;
 
 /// A case, or why this memory cannot do it.
 pub(super) type Possible = Result<Case<Key>, String>;
@@ -21,7 +24,7 @@ pub(super) fn case(
     measure: Measure,
     memory: TensorMemory,
     ring: &Rc<Ring>,
-) -> tenure::Result<Possible> {
+) -> Result<Possible, Failure> {
     let key = Key::Memory(measure, memory);
     let ring = Rc::clone(ring);
     Ok(Ok(match measure {
@@ -29,7 +32,7 @@ pub(super) fn case(
         Measure::Map => map(key, ring),
         Measure::FirstTouch => first_touch(key, ring),
         Measure::Refill => refill(key, ring),
-        Measure::NewFrame => new_frame(key, ring),
+        Measure::NewFrame => new_frame(key, ring)?,
         Measure::PooledFrame => pooled_frame(key, &ring)?,
         Measure::Share => return share::case(key, ring),
         Measure::Copy => copy(key, ring),
@@ -37,28 +40,32 @@ pub(super) fn case(
     }))
 }
 
-fn fresh(ring: &Ring) -> tenure::Result<Tensor<u8>> {
-    Tensor::<u8>::new(&ring.size.frame.shape(), Some(ring.memory), None)
+fn fresh(ring: &Ring) -> Result<Tensor<u8>, Failure> {
+    Ok(Tensor::<u8>::new(&ring.size.frame.shape(), Some(ring.memory), None)?)
 }
 
-fn fill(frame: &Tensor<u8>, value: u32) -> tenure::Result<()> {
-    black_box(frame.map()?.as_mut_slice()).fill(value as u8);
+fn fill(frame: &Tensor<u8>, number: u32) -> Result<(), Failure> {
+    black_box(frame.map()?.as_mut_slice()).fill(not_zero(number));
     Ok(())
 }
 
 fn allocate(key: Key, ring: Rc<Ring>) -> Case<Key> {
-    Case::new(key, move |batch| {
-        clock::time(|| {
-            (0..batch).try_for_each(|_| fresh(&ring).map(|frame| drop(black_box(frame))))
-        })
-    })
+    let once = move |_| {
+        black_box(&fresh(&ring)?);
+        Ok(())
+    };
+    Case::new(key, move |batch| clock::time(|| (0..batch).try_for_each(&once)))
 }
 
 fn map(key: Key, ring: Rc<Ring>) -> Case<Key> {
     Case::new(key, move |batch| {
-        let Some(views) = ring.oldest() else { return clock::time(|| Ok(())) };
+        let frames = ring.oldest().into_iter().cycle();
         clock::time(|| {
-            (0..batch).try_for_each(|_| views.frame.map().map(|map| drop(black_box(map))))
+            for (_, views) in (0..batch).zip(frames) {
+                // The guard itself stays where it is: moving it would take as long as making it.
+                black_box(views.frame.map()?.as_slice().as_ptr());
+            }
+            Ok(())
         })
     })
 }
@@ -69,43 +76,50 @@ fn first_touch(key: Key, ring: Rc<Ring>) -> Case<Key> {
     let frames = u32::try_from(ring.size.frames).unwrap_or(u32::MAX);
     Case::fixed(key, frames, move |batch| {
         let frames: Vec<_> = (0..batch).map(|_| fresh(&ring)).collect::<Result<_, _>>()?;
-        clock::time(|| frames.iter().zip(0..).try_for_each(|(frame, value)| fill(frame, value)))
+        clock::time(|| frames.iter().zip(0..).try_for_each(|(frame, number)| fill(frame, number)))
     })
 }
 
 fn refill(key: Key, ring: Rc<Ring>) -> Case<Key> {
     Case::new(key, move |batch| {
+        let frames = iter::from_fn(|| ring.oldest());
         clock::time(|| {
-            (0..batch)
-                .zip(std::iter::from_fn(|| ring.oldest()))
-                .try_for_each(|(value, views)| fill(&views.frame, value))
+            (0..batch).zip(frames).try_for_each(|(number, views)| fill(&views.frame, number))
         })
     })
 }
 
-fn new_frame(key: Key, ring: Rc<Ring>) -> Case<Key> {
-    Case::new(key, move |batch| {
-        clock::time(|| (0..batch).try_for_each(|value| fill(&fresh(&ring)?, value)))
-    })
+fn new_frame(key: Key, ring: Rc<Ring>) -> Result<Case<Key>, Failure> {
+    let frames = ring.size.frames;
+    replacing(key, frames, move || fresh(&ring))
 }
 
-/// As many frames are in use as the ring has; the oldest goes home, and comes back.
-fn pooled_frame(key: Key, ring: &Ring) -> tenure::Result<Case<Key>> {
+fn pooled_frame(key: Key, ring: &Ring) -> Result<Case<Key>, Failure> {
     let shape = ring.size.frame.shape();
     let room = ring.size.frame.bytes.saturating_mul(4);
     let limits = PoolLimits { bytes: room.max(PoolLimits::default().bytes), buffers: 4 };
     let pool = Pool::new(kind::allocator(ring.memory)?).with_limits(limits);
-    let take = move |value: u32| -> tenure::Result<Tensor<u8>> {
-        let frame = Tensor::<u8>::new_in(&pool as &dyn Allocator, &shape, None)?;
-        fill(&frame, value)?;
-        Ok(frame)
+    replacing(key, ring.size.frames, move || Ok(Tensor::<u8>::new_in(&pool, &shape, None)?))
+}
+
+/// So many frames are in use; the oldest is dropped, one is made and filled. Whoever reuses
+/// memory gets that of the oldest frame, which the caches have forgotten.
+fn replacing(
+    key: Key,
+    frames: usize,
+    make: impl Fn() -> Result<Tensor<u8>, Failure> + 'static,
+) -> Result<Case<Key>, Failure> {
+    let filled = move |number: u32| {
+        let frame = make()?;
+        fill(&frame, number)?;
+        Ok::<_, Failure>(frame)
     };
-    let mut used: VecDeque<_> = (0..ring.size.frames).map(|_| take(0)).collect::<Result<_, _>>()?;
+    let mut used: VecDeque<_> = (0..frames).map(|_| filled(0)).collect::<Result<_, _>>()?;
     Ok(Case::new(key, move |batch| {
         clock::time(|| {
-            for value in 0..batch {
+            for number in 0..batch {
                 drop(used.pop_front());
-                used.push_back(take(value)?);
+                used.push_back(filled(number)?);
             }
             Ok(())
         })
@@ -114,11 +128,10 @@ fn pooled_frame(key: Key, ring: &Ring) -> tenure::Result<Case<Key>> {
 
 fn copy(key: Key, ring: Rc<Ring>) -> Case<Key> {
     Case::new(key, move |batch| {
+        let pairs = iter::from_fn(|| ring.oldest().zip(ring.oldest()));
         clock::time(|| {
-            for _ in 0..batch {
-                if let (Some(from), Some(to)) = (ring.oldest(), ring.oldest()) {
-                    to.frame.copy_from(&from.frame)?;
-                }
+            for (_, (from, to)) in (0..batch).zip(pairs) {
+                to.frame.copy_from(&from.frame)?;
             }
             Ok(())
         })
@@ -127,11 +140,10 @@ fn copy(key: Key, ring: Rc<Ring>) -> Case<Key> {
 
 fn transpose(key: Key, ring: Rc<Ring>) -> Case<Key> {
     Case::new(key, move |batch| {
+        let pairs = iter::from_fn(|| ring.oldest().zip(ring.oldest()));
         clock::time(|| {
-            for _ in 0..batch {
-                if let (Some(from), Some(to)) = (ring.oldest(), ring.oldest()) {
-                    to.planar.copy_from(&from.channels_first)?;
-                }
+            for (_, (from, to)) in (0..batch).zip(pairs) {
+                to.planar.copy_from(&from.channels_first)?;
             }
             Ok(())
         })

@@ -10,6 +10,7 @@ use tenure::{Tensor, TensorMemory};
 use super::Key;
 use crate::bench::clock;
 use crate::bench::rounds::Case;
+use crate::failure::Failure;
 
 /// What cannot be surpassed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +34,14 @@ impl Limit {
 }
 
 /// The limits, measured with two buffers of so many bytes.
-pub(super) fn cases(bytes: usize) -> tenure::Result<Vec<Case<Key>>> {
+pub(super) fn cases(bytes: usize) -> Result<Vec<Case<Key>>, Failure> {
     let [one, other] = [buffer(bytes)?, buffer(bytes)?];
     let (from, to) = (one.share(), other);
     let memset = Case::new(Key::Limit(Limit::Memset), move |batch| {
         let mut map = one.map()?;
         clock::time(|| {
             for value in 0..batch {
-                black_box(map.as_mut_slice()).fill(value as u8);
+                black_box(map.as_mut_slice()).fill(not_zero(value));
             }
             Ok(())
         })
@@ -57,7 +58,12 @@ pub(super) fn cases(bytes: usize) -> tenure::Result<Vec<Case<Key>>> {
     Ok(vec![memset, memcpy])
 }
 
-fn buffer(bytes: usize) -> tenure::Result<Tensor<u8>> {
+/// A byte to fill with. Not zero: some processors write zeros twice as fast as anything else.
+pub(super) fn not_zero(number: u32) -> u8 {
+    (number % 255) as u8 + 1
+}
+
+fn buffer(bytes: usize) -> Result<Tensor<u8>, Failure> {
     let buffer = Tensor::<u8>::new(&[bytes], Some(TensorMemory::Mem), Some("tenure-bench"))?;
     buffer.map()?.as_mut_slice().fill(1);
     Ok(buffer)

@@ -4,6 +4,7 @@ use serde::Serialize;
 use tenure::TensorMemory;
 use tenure::memory::kind;
 
+use super::arena::Arena;
 use super::limit::Limit;
 use super::measure::Measure;
 use super::{Key, Refused, Size};
@@ -19,6 +20,8 @@ pub(super) struct Report {
     pub(super) version: &'static str,
     /// The frame that was used.
     pub(super) frame: Frame,
+    /// Whether this program was built with optimisation; without, the numbers mean little.
+    pub(super) optimised: bool,
     /// How many rounds the medians are of.
     pub(super) rounds: u32,
     /// `thread_cpu` or `wall`.
@@ -31,6 +34,17 @@ pub(super) struct Report {
     pub(super) memories: Vec<Memory>,
     /// Every measurement of every memory that was measured.
     pub(super) results: Vec<MemoryResult>,
+    /// Freeing one of many blocks and allocating another, in an arena and on the heap.
+    pub(super) arenas: Vec<ArenaResult>,
+}
+
+/// What divides memory into blocks.
+#[derive(Debug, Serialize)]
+pub(super) struct ArenaResult {
+    /// `tlsf` or `heap`.
+    pub(super) name: &'static str,
+    #[serde(flatten)]
+    pub(super) value: Value,
 }
 
 /// A limit of the machine.
@@ -115,12 +129,16 @@ impl Report {
         let limits: Vec<LimitResult> = Limit::ALL
             .into_iter()
             .filter_map(|limit| {
-                let value = Value::new(times(Key::Limit(limit))?, Some(size.working_set));
-                Some(LimitResult { name: limit.name(), bytes: size.working_set, value })
+                let value = Value::new(times(Key::Limit(limit))?, Some(size.large));
+                Some(LimitResult { name: limit.name(), bytes: size.large, value })
             })
             .collect();
         let memories: Vec<Memory> =
             kind::ALL.iter().filter_map(|kind| memory(kind, cases, refused)).collect();
+        let arena = |arena: Arena| {
+            let value = Value::new(times(Key::Arena(arena))?, None);
+            Some(ArenaResult { name: arena.name(), value })
+        };
         let mut results = vec![];
         for measure in Measure::ALL {
             for kind in kind::ALL {
@@ -133,12 +151,14 @@ impl Report {
         Report {
             version: env!("CARGO_PKG_VERSION"),
             frame: size.frame,
+            optimised: !cfg!(debug_assertions),
             rounds: effort.rounds,
             clock: clock::NAME,
             working_set: size.working_set,
             limits,
             memories,
             results,
+            arenas: Arena::ALL.into_iter().filter_map(arena).collect(),
         }
     }
 }

@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn frames_take_turns() {
         let frame = "4x2x3".parse().unwrap();
-        let size = Size { frame, frames: 3, working_set: 72 };
+        let size = Size { frame, frames: 3, working_set: 72, large: 72 };
         let ring = Ring::new(TensorMemory::Mem, size).unwrap();
         let id = || ring.oldest().unwrap().frame.buffer_identity().id();
         let first = [id(), id(), id()];

@@ -8,9 +8,10 @@ use std::rc::Rc;
 use super::Key;
 use super::cases::Possible;
 use super::ring::Ring;
+use crate::failure::Failure;
 
 #[cfg(linux_like)]
-pub(super) fn case(key: Key, ring: Rc<Ring>) -> tenure::Result<Possible> {
+pub(super) fn case(key: Key, ring: Rc<Ring>) -> Result<Possible, Failure> {
     use std::hint::black_box;
     use std::os::unix::net::UnixStream;
 
@@ -42,6 +43,6 @@ pub(super) fn case(key: Key, ring: Rc<Ring>) -> tenure::Result<Possible> {
 }
 
 #[cfg(not(linux_like))]
-pub(super) fn case(_: Key, _: Rc<Ring>) -> tenure::Result<Possible> {
+pub(super) fn case(_: Key, _: Rc<Ring>) -> Result<Possible, Failure> {
     Ok(Err("this operating system passes no memory between processes".to_owned()))
 }

@@ -1,14 +1,18 @@
 //! The report as text: a bar for each measurement of each memory.
 
-use super::limit::Limit;
+use super::arena;
 use super::measure::{Measure, Words};
 use super::report::{MemoryResult, Report, Value};
 use crate::bench::chart;
-use crate::page::{DIM, Mark, PLAIN, Page, columns};
+use crate::page::{DIM, Mark, PLAIN, Page, columns, for_people};
 use crate::units;
 
-/// Columns of the name of a memory, with the indent before it.
-const NAME: usize = 10;
+/// What the bar says where there is no limit.
+const FASTEST: &str = "full bar: the fastest";
+/// Columns of the name of a memory.
+const NAME: usize = 9;
+/// Columns of the title of a memory.
+const TITLE: usize = 21;
 /// Columns of a rate or a time.
 const NUMBER: usize = 10;
 /// Columns of what the bar says, in words.
@@ -19,6 +23,10 @@ pub(super) fn page(report: &Report, width: usize) -> String {
     let mut page = Page::new(width);
     let frame = format!("{} ({})", report.frame, units::bytes(report.frame.bytes as u64));
     page.heading(&format!("Frames of {frame}"), &medians(report));
+    if !report.optimised {
+        let warning = "built without optimisation: these numbers mean little (use --release)";
+        page.row(Mark::No, &[], PLAIN, warning);
+    }
     limits(&mut page, report);
     for measure in Measure::ALL {
         let words = measure.words();
@@ -28,6 +36,7 @@ pub(super) fn page(report: &Report, width: usize) -> String {
             section(&mut page, &words, &results);
         }
     }
+    arenas(&mut page, report);
     not_measured(&mut page, report);
     page.into_text()
 }
@@ -41,8 +50,9 @@ fn medians(report: &Report) -> String {
 }
 
 fn limits(page: &mut Page, report: &Report) {
-    let set = units::bytes(report.working_set as u64);
-    page.heading("Limits of this machine", &format!("buffers of {set}"));
+    let sizes = report.limits.iter().map(|limit| limit.bytes as u64);
+    let size = units::bytes(sizes.max().unwrap_or(0));
+    page.heading("Limits of this machine", &format!("buffers of {size}"));
     let rate = |value: &Value| value.gb_per_s.unwrap_or(0.0);
     let best = report.limits.iter().map(|limit| rate(&limit.value)).fold(0.0, f64::max);
     for limit in &report.limits {
@@ -52,26 +62,43 @@ fn limits(page: &mut Page, report: &Report) {
 }
 
 fn section(page: &mut Page, words: &Words, results: &[&MemoryResult]) {
-    let scale = words.limit.map_or("full bar: the fastest".to_owned(), |limit| {
-        format!("full bar: {}", Limit::name(limit))
-    });
+    let scale =
+        words.limit.map_or(FASTEST.to_owned(), |limit| format!("full bar: {}", limit.name()));
     page.heading(&format!("{}: {}", words.title, words.what), &scale);
-    let times = results.iter().filter_map(|result| Some(result.value?.median_ns));
-    let fastest = times.fold(f64::INFINITY, f64::min);
+    let fastest = fastest(results.iter().filter_map(|result| result.value.as_ref()));
     for result in results {
-        match (&result.value, &result.reason) {
-            (Some(value), _) => {
-                let part = result.of_limit.unwrap_or(fastest / value.median_ns.max(1e-3));
-                let said = match result.of_limit {
-                    Some(part) => format!("{:.0} %", part * 100.0),
-                    None => format!("{}x", factor(value.median_ns / fastest.max(1e-3))),
-                };
-                line(page, result.memory, value, part, &said);
+        match (&result.value, result.of_limit, &result.reason) {
+            (Some(value), Some(part), _) => {
+                line(page, result.memory, value, part, &format!("{:.0} %", part * 100.0));
             }
-            (None, Some(reason)) => page.row(Mark::No, &[(result.memory, NAME - 4)], DIM, reason),
-            (None, None) => {}
+            (Some(value), None, _) => compared(page, result.memory, value, fastest),
+            (None, _, Some(reason)) => {
+                page.row(Mark::No, &[(result.memory, NAME)], DIM, &for_people(reason));
+            }
+            (None, _, None) => {}
         }
     }
+}
+
+fn arenas(page: &mut Page, report: &Report) {
+    let largest = units::bytes(arena::LARGEST.into());
+    let what = format!("Arena: replace one of {} blocks up to {largest}", arena::BLOCKS);
+    page.heading(&what, FASTEST);
+    let fastest = fastest(report.arenas.iter().map(|arena| &arena.value));
+    for arena in &report.arenas {
+        compared(page, arena.name, &arena.value, fastest);
+    }
+}
+
+fn fastest<'a>(values: impl Iterator<Item = &'a Value>) -> f64 {
+    values.map(|value| value.median_ns).fold(f64::INFINITY, f64::min)
+}
+
+/// A line whose bar is full for the fastest.
+fn compared(page: &mut Page, name: &str, value: &Value, fastest: f64) {
+    // What the clock cannot see takes no time, but is not infinitely fast.
+    let times = value.median_ns.max(1e-3) / fastest.max(1e-3);
+    line(page, name, value, times.recip(), &format!("{}x", factor(times)));
 }
 
 /// How many times longer.
@@ -82,7 +109,7 @@ fn factor(times: f64) -> String {
 fn line(page: &mut Page, name: &str, value: &Value, part: f64, said: &str) {
     let rate = value.gb_per_s.map_or_else(String::new, units::rate);
     let time = units::time(value.median_ns);
-    let numbers = format!("    {name:<6}{rate:>NUMBER$}{time:>NUMBER$}  ");
+    let numbers = format!("    {name:<7}{rate:>NUMBER$}{time:>NUMBER$}  ");
     page.put(PLAIN, &numbers);
     let bar = page.width().saturating_sub(columns(&numbers) + PART).max(8);
     chart::bar(page, part, bar);
@@ -97,7 +124,7 @@ fn not_measured(page: &mut Page, report: &Report) {
     }
     page.heading("Not measured", "");
     for memory in left {
-        let cells = [(memory.name, 9), (memory.title, 21)];
-        page.row(Mark::No, &cells, DIM, memory.reason.as_deref().unwrap_or(""));
+        let cells = [(memory.name, NAME), (memory.title, TITLE)];
+        page.row(Mark::No, &cells, DIM, &for_people(memory.reason.as_deref().unwrap_or("")));
     }
 }

@@ -1,11 +1,10 @@
 //! Whether this process may use a device node; if not, who may, and what would help.
-#![cfg(linux_like)]
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 
-use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::fs::{Access, access};
 use rustix::process::{getegid, getgroups};
 
 use crate::machine::Tree;
@@ -38,8 +37,7 @@ pub(super) fn ask(tree: &Tree, path: &str, question: Question) -> Result<(), Str
         Question::OpenToRead => OpenOptions::new().read(true).open(&place).map(drop),
         Question::OpenToWrite => OpenOptions::new().read(true).write(true).open(&place).map(drop),
         Question::MayUse => {
-            accessat(CWD, &place, Access::READ_OK | Access::WRITE_OK, AtFlags::EACCESS)
-                .map_err(io::Error::from)
+            access(&place, Access::READ_OK | Access::WRITE_OK).map_err(io::Error::from)
         }
     };
     let Err(error) = answer else { return Ok(()) };

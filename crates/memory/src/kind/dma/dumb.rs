@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::os::fd::{AsFd, OwnedFd};
 
 use super::request::dumb_allocate;
-use super::{Source, SourceRefusal, advice};
+use super::{Source, SourceRefusal, advice, refused};
 
 const FOLDER: &str = "/dev/dri";
 
@@ -31,6 +31,5 @@ pub(super) fn make(name: &str, bytes: usize) -> Result<OwnedFd, SourceRefusal> {
     let path = format!("{FOLDER}/{name}");
     let card = OpenOptions::new().read(true).write(true).open(&path);
     let card = card.map_err(|error| advice(&path, &error))?;
-    dumb_allocate(card.as_fd(), bytes)
-        .map_err(|errno| SourceRefusal { source: path, reason: format!("{bytes} bytes: {errno}") })
+    dumb_allocate(card.as_fd(), bytes).map_err(|errno| refused(&path, bytes, errno))
 }

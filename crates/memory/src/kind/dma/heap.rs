@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::os::fd::{AsFd, OwnedFd};
 
 use super::request::heap_allocate;
-use super::{Source, SourceRefusal, advice};
+use super::{Source, SourceRefusal, advice, refused};
 
 const FOLDER: &str = "/dev/dma_heap";
 
@@ -30,6 +30,5 @@ pub(super) fn make(name: &str, bytes: usize) -> Result<OwnedFd, SourceRefusal> {
     let heap = OpenOptions::new().read(true).write(true).open(&path);
     let heap = heap.or_else(|_| OpenOptions::new().read(true).open(&path));
     let heap = heap.map_err(|error| advice(&path, &error))?;
-    heap_allocate(heap.as_fd(), bytes as u64)
-        .map_err(|errno| SourceRefusal { source: path, reason: format!("{bytes} bytes: {errno}") })
+    heap_allocate(heap.as_fd(), bytes as u64).map_err(|errno| refused(&path, bytes, errno))
 }

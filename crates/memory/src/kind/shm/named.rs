@@ -50,7 +50,7 @@ pub fn open_named(name: &str, writable: bool) -> Result<RawBuffer> {
     let size = usize::try_from(size).unwrap_or(0);
     let mapping = Mapping::shared(fd.as_fd(), size, writable)
         .map_err(|errno| Error::system("mapping named shared memory", errno))?;
-    let watch = Some(Watch::new(&mapping, writable)?);
+    let watch = Some(Watch::new(&mapping, fd.as_fd(), writable)?);
     Ok(RawBuffer::new(Shared::new(fd, mapping, size, writable, watch)?, Some(name)))
 }
 

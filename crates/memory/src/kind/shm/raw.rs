@@ -7,14 +7,14 @@ use std::ptr::NonNull;
 use rustix::fs::{self, SealFlags};
 
 use crate::bus::Watch;
-use crate::descriptor::object_key;
+use crate::descriptor::{object_key, still_has};
 use crate::mapping::Mapping;
 use crate::{Access, CpuAddress, Error, ObjectKey, RawMemory, Result, TensorMemory};
 
 /// A mapped memory file.
 pub(crate) struct Shared {
     // Dropped in this order: nobody watches an address that is no longer ours.
-    /// Set where another process could shorten the file.
+    /// Set where another process could take bytes away.
     watch: Option<Watch>,
     mapping: Mapping,
     fd: OwnedFd,
@@ -61,13 +61,18 @@ unsafe impl RawMemory for Shared {
     }
 
     fn begin(&self, _access: Access) -> Result<NonNull<u8>> {
-        self.intact()?;
-        Ok(self.mapping.address())
+        match &self.watch {
+            // No system call here: a page that is missing is found out when it is touched.
+            Some(watch) if watch.lost() => Err(Error::Truncated),
+            _ => Ok(self.mapping.address()),
+        }
     }
 
     fn intact(&self) -> Result<()> {
         match &self.watch {
-            Some(watch) if watch.lost() => Err(Error::Truncated),
+            Some(watch) if watch.lost() || !still_has(self.fd.as_fd(), self.size) => {
+                Err(Error::Truncated)
+            }
             _ => Ok(()),
         }
     }
@@ -81,14 +86,14 @@ unsafe impl RawMemory for Shared {
     }
 
     fn seal_for_others(&self) -> Result<()> {
-        if self.watch.is_some() {
-            let reason = "named POSIX shared memory has no seals";
-            return Err(Error::NotSealable { memory: TensorMemory::Shm, reason });
-        }
         let seals = fs::fcntl_get_seals(&self.fd)
             .map_err(|errno| Error::system("reading the seals", errno))?;
         if seals.intersects(SealFlags::FUTURE_WRITE | SealFlags::WRITE) {
             return Ok(());
+        }
+        if seals.contains(SealFlags::SEAL) {
+            let reason = "it takes no more seals (named POSIX shared memory never does)";
+            return Err(Error::NotSealable { memory: TensorMemory::Shm, reason });
         }
         let wanted = SealFlags::FUTURE_WRITE | SealFlags::SEAL;
         fs::fcntl_add_seals(&self.fd, wanted)

@@ -5,49 +5,32 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{self, FallocateFlags};
 use rustix::io::Errno;
 
-use crate::kind::room::check_room;
 use crate::mapping::{LARGE_PAGE, Mapping, page_size};
-use crate::{Error, Result, TensorMemory};
 
 /// Makes sure that all bytes exist and maps them. `ordinary` pages come from main memory and are
 /// gathered into large ones where the kernel can; others come from a reserve of their own.
-pub(super) fn reserve_and_map(fd: BorrowedFd<'_>, bytes: usize, ordinary: bool) -> Result<Mapping> {
-    if ordinary {
-        check_room(TensorMemory::Shm, bytes)?;
-    }
-    let refused = |errno: Errno| Error::OutOfMemory {
-        memory: TensorMemory::Shm,
-        bytes,
-        available: None,
-        source: Some(errno.into()),
-    };
-    fs::ftruncate(fd, bytes as u64).map_err(refused)?;
-    let mapping = Mapping::shared(fd, bytes, true).map_err(refused)?;
+pub(super) fn reserve_and_map(
+    fd: BorrowedFd<'_>,
+    bytes: usize,
+    ordinary: bool,
+) -> Result<Mapping, Errno> {
+    fs::ftruncate(fd, bytes as u64)?;
+    let mapping = Mapping::shared(fd, bytes, true)?;
     if ordinary && bytes >= LARGE_PAGE {
         // One page of each large page's range for the others to be gathered around: ten times as
         // fast as making them all.
         for start in (0..=bytes - LARGE_PAGE).step_by(LARGE_PAGE) {
-            allocate(fd, start, page_size()).map_err(refused)?;
+            allocate(fd, start, page_size())?;
         }
         mapping.gather_large_pages();
     }
-    allocate(fd, 0, bytes).map_err(refused)?;
+    allocate(fd, 0, bytes)?;
     mapping.populate();
     Ok(mapping)
 }
 
-/// Makes all bytes of a new memory file exist.
-pub(super) fn reserve(fd: BorrowedFd<'_>, bytes: usize) -> Result<()> {
-    allocate(fd, 0, bytes).map_err(|errno| Error::OutOfMemory {
-        memory: TensorMemory::Shm,
-        bytes,
-        available: None,
-        source: Some(errno.into()),
-    })
-}
-
 /// Makes bytes of a memory file exist.
-fn allocate(fd: BorrowedFd<'_>, start: usize, bytes: usize) -> Result<(), Errno> {
+pub(super) fn allocate(fd: BorrowedFd<'_>, start: usize, bytes: usize) -> Result<(), Errno> {
     if bytes == 0 {
         return Ok(());
     }

@@ -37,6 +37,14 @@ pub(super) unsafe fn transpose<T: Pod>(outer: Axis, inner: Axis, d: *mut u8, s: 
         let i_end = outer.len.min(i0 + down);
         for j0 in (0..inner.len).step_by(across) {
             let j_end = inner.len.min(j0 + across);
+            // The next tile is fetched while this one is turned: its rows are too far apart for
+            // the processor to see them coming.
+            for j in j_end..inner.len.min(j_end + across) {
+                let (_, s) = at(i0, j);
+                for line in (0..READ_TILE).step_by(64) {
+                    fetch(s.wrapping_add(line));
+                }
+            }
             let mut i = i0;
             while i + lanes <= i_end {
                 let mut j = j0;
@@ -111,6 +119,18 @@ unsafe fn rounds<const SIZE: usize, const LANES: usize>(
         // SAFETY: `LANES` rows of a register each, by the caller's promise.
         unsafe { place.write_unaligned(register) }
     }
+}
+
+/// Asks for the cache line at an address that will be read soon; any address will do.
+#[inline(always)]
+fn fetch(address: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint that never faults.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -1,0 +1,12 @@
+//! Elements of which some bit patterns are invalid: a `char`, an enum, a non-zero number.
+#![forbid(unsafe_code)]
+
+use std::num::NonZeroU8;
+
+use tenure::{Tensor, TensorMemory};
+
+fn main() {
+    let _ = Tensor::<char>::new(&[16], Some(TensorMemory::Mem), None);
+    let _ = Tensor::<NonZeroU8>::new(&[16], Some(TensorMemory::Mem), None);
+    let _ = Tensor::<std::cmp::Ordering>::new(&[16], Some(TensorMemory::Mem), None);
+}

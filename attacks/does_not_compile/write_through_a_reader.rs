@@ -1,0 +1,11 @@
+//! Writing through a guard that was asked for reading.
+#![forbid(unsafe_code)]
+
+use tenure::Tensor;
+
+fn main() {
+    let tensor = Tensor::<u8>::new(&[16], None, None).unwrap();
+    let mut read = tensor.map_read().unwrap();
+    read.as_mut_slice()[0] = 1;
+    read.span_mut();
+}

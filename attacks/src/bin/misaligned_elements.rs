@@ -1,0 +1,40 @@
+//! Elements of several bytes at odd addresses: by offset, by a cut buffer, by planes of a
+//! descriptor.
+#![forbid(unsafe_code)]
+
+use tenure::{DType, Error, Layout, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory};
+use tenure_attacks::{layout, refused};
+
+fn main() {
+    let bytes = Tensor::<u8>::new(&[4096], Some(TensorMemory::Shm), None).expect("a page");
+    let at = |offset| Layout::strided(DType::F32, &[4], &[1], offset).expect("addressable");
+    for offset in [1, 2, 3, 5] {
+        let typed = Tensor::<f32>::from_buffer(bytes.buffer().clone(), at(offset));
+        refused!(typed, layout!(Misaligned { .. }));
+        refused!(bytes.share().typed::<f32>(), Error::WrongElement { .. });
+    }
+    // Aligned in its buffer, and the buffer starts at an odd byte.
+    for start in [1, 2, 3, 1023] {
+        let cut = bytes.buffer().slice(start..start + 64).expect("inside");
+        let tensor = Tensor::<f32>::from_buffer(cut, at(4)).expect("fits");
+        refused!(tensor.map(), Error::MisalignedAddress { .. });
+        refused!(tensor.map_read(), Error::MisalignedAddress { .. });
+        refused!(tensor.map_strided_read(), Error::MisalignedAddress { .. });
+        // Bytes and copies do not mind.
+        tensor.to_dyn().map().expect("bytes").as_mut_slice().fill(0x3f);
+        let copy = tensor.to(Some(TensorMemory::Mem)).expect("a copy");
+        assert_eq!(copy.map().expect("aligned").as_slice(), [f32::from_bits(0x3f3f_3f3f); 4]);
+    }
+    let plane = |offset, stride| {
+        let fd = bytes.clone_fd().expect("shared memory has one");
+        let plane = PlaneDescriptor::new(fd).expect("open");
+        let plane = plane.with_offset(offset).with_stride(stride);
+        TensorDyn::from_planes(&[plane], 8, 4, PixelFormat::Grey, DType::U16)
+    };
+    refused!(plane(1, 32), layout!(Misaligned { .. }));
+    refused!(plane(0, 33), layout!(StrideNotMultiple { .. }));
+    let mut image = plane(2, 32).expect("aligned").typed::<u16>().expect("u16");
+    refused!(image.set_plane_offset(5), layout!(Misaligned { .. }));
+    refused!(image.set_row_stride(17), layout!(StrideNotMultiple { .. }));
+    assert!(image.map().is_ok());
+}

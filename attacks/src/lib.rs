@@ -1,0 +1,53 @@
+//! How an attack tells a refusal from a success. The attacks themselves are the programs beside
+//! this file; none of them, and nothing here, may use unsafe code.
+#![forbid(unsafe_code)]
+
+/// Requires that an attack was refused, and for the right reason.
+///
+/// ```
+/// use tenure_attacks::refused;
+/// refused!("x".parse::<u8>(), error if error.to_string().contains("invalid digit"));
+/// ```
+#[macro_export]
+macro_rules! refused {
+    ($attack:expr, $reason:pat $(if $more:expr)?) => {
+        match $attack {
+            Err($reason) $(if $more)? => {}
+            Err(error) => panic!("{}: refused for another reason: {error:?}", stringify!($attack)),
+            Ok(_) => panic!("{}: succeeded", stringify!($attack)),
+        }
+    };
+}
+
+/// Errors of the memory under a tensor, as a pattern.
+#[macro_export]
+macro_rules! memory {
+    ($($error:ident $({ $($fields:tt)* })?)|+) => {
+        ::tenure::Error::Memory($(::tenure::memory::Error::$error $({ $($fields)* })?)|+)
+    };
+}
+
+/// Errors of the layout of a tensor, as a pattern.
+#[macro_export]
+macro_rules! layout {
+    ($($error:ident $({ $($fields:tt)* })?)|+) => {
+        ::tenure::Error::Layout($(::tenure::layout::Error::$error $({ $($fields)* })?)|+)
+    };
+}
+
+/// Descriptors of memory files that this process has open: `/proc/self/fd` names them to anybody.
+pub fn open_memory_files() -> Vec<std::path::PathBuf> {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return vec![] };
+    entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| {
+            std::fs::read_link(path).is_ok_and(|to| to.to_string_lossy().starts_with("/memfd:"))
+        })
+        .collect()
+}
+
+/// How many descriptors this process has open.
+pub fn open_descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
+}

@@ -1,0 +1,110 @@
+//! One row: the same task for us and for every rival.
+
+use crate::Bench;
+use crate::table::{Line, Unit};
+
+/// Rounds per row. Odd, so that the median is one of them.
+const ROUNDS: usize = 41;
+const ROUNDS_IF_QUICK: usize = 1;
+
+/// The name among the contestants of what nobody can be faster than.
+const LIMIT: &str = "limit";
+
+/// Measures once and returns a number, less being better.
+type Contestant<'a> = Box<dyn FnMut() -> f64 + 'a>;
+
+/// A row being put together. Nothing happens before [`measure`](Self::measure).
+#[must_use = "a row is not measured unless it is told to be"]
+pub struct Row<'b, 'a> {
+    bench: &'b mut Bench,
+    name: String,
+    unit: Unit,
+    target: f64,
+    rounds: usize,
+    warm_up: bool,
+    /// We come first, then the rivals.
+    contestants: Vec<(&'static str, Contestant<'a>)>,
+}
+
+impl<'b, 'a> Row<'b, 'a> {
+    pub(crate) fn new(bench: &'b mut Bench, name: &str, unit: Unit) -> Self {
+        let rounds = if bench.quick() { ROUNDS_IF_QUICK } else { ROUNDS };
+        let (name, contestants) = (name.to_owned(), Vec::new());
+        Self { bench, name, unit, target: 1.0, rounds, warm_up: true, contestants }
+    }
+
+    /// The largest ratio of ours to the best rival that passes; 1 unless told.
+    pub fn target(mut self, ratio: f64) -> Self {
+        self.target = ratio;
+        self
+    }
+
+    /// What nobody can be faster than: the bare memory traffic, say. Shown beside the rivals.
+    pub fn limit(mut self, contestant: impl FnMut() -> f64 + 'a) -> Self {
+        self.contestants.push((LIMIT, Box::new(contestant)));
+        self
+    }
+
+    /// One round without warming up, for what gives the same number every time.
+    pub fn once(mut self) -> Self {
+        self.rounds = 1;
+        self.warm_up = false;
+        self
+    }
+
+    /// How we do it: returns a number every time it is called.
+    pub fn ours(mut self, contestant: impl FnMut() -> f64 + 'a) -> Self {
+        self.contestants.insert(0, ("ours", Box::new(contestant)));
+        self
+    }
+
+    /// How a rival does it.
+    pub fn rival(mut self, name: &'static str, contestant: impl FnMut() -> f64 + 'a) -> Self {
+        self.contestants.push((name, Box::new(contestant)));
+        self
+    }
+
+    /// Lets all take turns, and adds the medians to the table.
+    pub fn measure(self) {
+        let Self { bench, name, unit, target, rounds, warm_up, mut contestants } = self;
+        if warm_up {
+            for (_, contestant) in &mut contestants {
+                contestant();
+            }
+        }
+        let mut samples = vec![Vec::with_capacity(rounds); contestants.len()];
+        for round in 0..rounds {
+            // Everyone comes first now and then, as the first may suffer from what was before.
+            for turn in 0..contestants.len() {
+                let who = (round + turn) % contestants.len();
+                if let (Some((_, contestant)), Some(samples)) =
+                    (contestants.get_mut(who), samples.get_mut(who))
+                {
+                    samples.push(contestant());
+                }
+            }
+        }
+        let names = contestants.iter().map(|(name, _)| *name);
+        let mut values = names.zip(samples.into_iter().map(median));
+        let ours = values.next().map_or(f64::NAN, |(_, value)| value);
+        let (limits, rivals): (Vec<_>, Vec<_>) = values.partition(|(name, _)| *name == LIMIT);
+        let limit = limits.first().map(|(_, value)| *value);
+        bench.add(Line { row: name, ours, rivals, limit, target, unit });
+    }
+}
+
+fn median(mut samples: Vec<f64>) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    samples.get(samples.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outliers_do_not_move_the_median() {
+        assert_eq!(median(vec![3.0, 1.0, 1e9]), 3.0);
+        assert!(median(Vec::new()).is_nan());
+    }
+}
