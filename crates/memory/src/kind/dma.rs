@@ -140,7 +140,8 @@ impl Source {
         if let Some(name) = request.name() {
             request::set_name(fd.as_fd(), name);
         }
-        Ok(RawBuffer::new(DmaBuf::new(fd, bytes, true, request.cpu())?, request.name()))
+        let buffer = DmaBuf::new(fd, request.bytes(), true, request.cpu())?;
+        Ok(RawBuffer::new(buffer, request.name()))
     }
 }
 
