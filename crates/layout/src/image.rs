@@ -174,7 +174,9 @@ impl ImageLayout {
 
     /// The bytes of all rows without padding.
     pub fn packed_bytes(&self) -> usize {
-        self.planes.iter().map(|plane| plane.row_bytes * plane.rows).sum()
+        // Planes may lie on top of each other, and then be more than can be addressed together.
+        let bytes = self.planes.iter().map(|plane| plane.row_bytes * plane.rows);
+        bytes.fold(0, usize::saturating_add)
     }
 
     /// Whether each plane starts where the one before it ends, with the strides of

@@ -8,6 +8,7 @@ use tenure_memory::{Allocator, Buffer, Pool, PoolLimits, Request, TensorMemory, 
 
 const THREADS: usize = if cfg!(miri) { 2 } else { 4 };
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 10_000 };
+const MOST: usize = if cfg!(miri) { 300 } else { 6000 };
 
 /// Every thread takes buffers of many sizes, marks them as its own, and finds its mark later.
 fn nobody_shares(pool: &Pool) {
@@ -18,7 +19,7 @@ fn nobody_shares(pool: &Pool) {
             scope.spawn(move || {
                 let mut kept = std::collections::VecDeque::new();
                 for round in 0..ROUNDS {
-                    let bytes = 1 + (round * 7919 + thread * 104_729) % 6000;
+                    let bytes = 1 + (round * 7919 + thread * 104_729) % MOST;
                     let raw = pool.allocate(&Request::new(bytes).unwrap()).unwrap();
                     let id = raw.identity().id();
                     assert!(used.lock().unwrap().insert(id), "{id} is given out twice");

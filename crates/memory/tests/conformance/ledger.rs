@@ -30,18 +30,19 @@ pub(super) fn readers_share_and_a_writer_excludes(variant: &Variant) {
 }
 
 pub(super) fn disjoint_ranges_are_held_at_once(variant: &Variant) {
-    let buffer = variant.get(64 * 100);
+    let (parts, taken) = if cfg!(miri) { (8, 5) } else { (64, 30) };
+    let buffer = variant.get(parts * 100);
     let mut guards: Vec<_> =
-        (0..64).map(|n| buffer.write_range(n * 100..(n + 1) * 100).unwrap()).collect();
+        (0..parts).map(|n| buffer.write_range(n * 100..(n + 1) * 100).unwrap()).collect();
     for (n, guard) in guards.iter_mut().enumerate() {
         guard.as_bytes_mut().fill(n as u8);
     }
-    assert!(buffer.read_range(6399..6400).is_err());
+    assert!(buffer.read_range(parts * 100 - 1..parts * 100).is_err());
     // Freed in the middle, taken again by somebody else.
-    drop(guards.swap_remove(30));
-    let part = buffer.slice(3000..3100).unwrap();
-    assert!(part.write().unwrap().as_bytes().iter().all(|byte| *byte == 30));
-    assert!(buffer.write_range(2999..3100).is_err());
+    drop(guards.swap_remove(taken));
+    let part = buffer.slice(taken * 100..(taken + 1) * 100).unwrap();
+    assert!(part.write().unwrap().as_bytes().iter().all(|byte| usize::from(*byte) == taken));
+    assert!(buffer.write_range(taken * 100 - 1..(taken + 1) * 100).is_err());
     drop(guards);
     let bytes = buffer.read().unwrap();
     assert!(bytes.as_bytes().iter().enumerate().all(|(n, byte)| usize::from(*byte) == n / 100));
@@ -88,7 +89,7 @@ pub(super) fn a_refused_access_leaves_no_trace(variant: &Variant) {
         assert!(buffer.slice(range).is_err());
     }
     let reader = buffer.read().unwrap();
-    for _ in 0..100 {
+    for _ in 0..if cfg!(miri) { 3 } else { 100 } {
         buffer.write().unwrap_err();
     }
     assert_eq!(buffer.raw().unwrap().held(), 1);

@@ -5,10 +5,11 @@ use std::thread;
 use super::variant::Variant;
 
 pub(super) fn guards_outlive_buffers(variant: &Variant) {
-    let buffer = variant.get(100_000);
+    let bytes = if cfg!(miri) { 1000 } else { 200_000 };
+    let buffer = variant.get(bytes);
     buffer.write().unwrap().as_bytes_mut().fill(9);
     let weak = buffer.identity().weak();
-    let (first, second) = (buffer.read().unwrap(), buffer.read_range(99_999..100_000).unwrap());
+    let (first, second) = (buffer.read().unwrap(), buffer.read_range(bytes - 1..bytes).unwrap());
     drop(buffer);
     variant.let_go();
     assert!(first.as_bytes().iter().all(|byte| *byte == 9));
@@ -21,9 +22,9 @@ pub(super) fn guards_outlive_buffers(variant: &Variant) {
 }
 
 pub(super) fn buffers_are_dropped_on_other_threads(variant: &Variant) {
-    let weak: Vec<_> = (0..10)
+    let weak: Vec<_> = (0..if cfg!(miri) { 2 } else { 10 })
         .map(|n| {
-            let buffer = variant.get(10_000);
+            let buffer = variant.get(1000);
             let weak = buffer.identity().weak();
             thread::spawn(move || {
                 buffer.write().unwrap().as_bytes_mut().fill(n);
