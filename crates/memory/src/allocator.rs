@@ -14,12 +14,28 @@ pub(crate) fn nowhere() -> std::ptr::NonNull<u8> {
     std::ptr::NonNull::without_provenance(const { std::num::NonZero::new(ALIGNMENT).unwrap() })
 }
 
+/// What the CPU will do with memory that devices use too. A hint: only memory that the CPU can do
+/// without is made differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CpuAccess {
+    /// Nothing: the memory is not mapped, and mapping it is an error.
+    None,
+    /// Reading.
+    Read,
+    /// Writing all of it.
+    Write,
+    /// Reading and writing.
+    #[default]
+    ReadWrite,
+}
+
 /// What is asked of an allocator.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     bytes: usize,
     align: usize,
     name: Option<&'a str>,
+    cpu: CpuAccess,
 }
 
 impl<'a> Request<'a> {
@@ -28,7 +44,7 @@ impl<'a> Request<'a> {
     /// # Errors
     /// [`Error::BadRequest`] if that is more than can be addressed.
     pub fn new(bytes: usize) -> Result<Request<'a>> {
-        Request { bytes, align: ALIGNMENT, name: None }.checked()
+        Request { bytes, align: ALIGNMENT, name: None, cpu: CpuAccess::default() }.checked()
     }
 
     /// With a larger alignment: a power of two up to 2 MiB.
@@ -45,6 +61,11 @@ impl<'a> Request<'a> {
     /// With a name, for reports and error messages.
     pub fn with_name(self, name: Option<&'a str>) -> Request<'a> {
         Request { name, ..self }
+    }
+
+    /// With what the CPU will do.
+    pub fn with_cpu(self, cpu: CpuAccess) -> Request<'a> {
+        Request { cpu, ..self }
     }
 
     fn checked(self) -> Result<Request<'a>> {
@@ -64,6 +85,11 @@ impl<'a> Request<'a> {
     /// What the address must be a multiple of.
     pub fn align(&self) -> usize {
         self.align
+    }
+
+    /// What the CPU will do.
+    pub fn cpu(&self) -> CpuAccess {
+        self.cpu
     }
 
     /// The name, if there is one.

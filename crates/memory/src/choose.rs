@@ -19,15 +19,29 @@ pub fn automatic() -> &'static [TensorMemory] {
 /// # Errors
 /// Why the memory named refused; or [`Error::NoneServed`] with the reason of every memory tried.
 pub fn allocate(memory: Option<TensorMemory>, request: &Request<'_>) -> Result<RawBuffer> {
+    allocate_fitting(memory, |_| *request)
+}
+
+/// As [`allocate`], with a request that depends on the memory: rows of an image lie further apart
+/// in memory that devices read, say.
+///
+/// # Errors
+/// As [`allocate`].
+pub fn allocate_fitting<'a>(
+    memory: Option<TensorMemory>,
+    request: impl Fn(TensorMemory) -> Request<'a>,
+) -> Result<RawBuffer> {
     if let Some(memory) = memory {
-        return kind::allocator(memory)?.allocate(request);
+        return kind::allocator(memory)?.allocate(&request(memory));
     }
-    let mut refusals = vec![];
+    let (mut refusals, mut bytes) = (vec![], 0);
     for &memory in automatic() {
-        match kind::allocator(memory).and_then(|allocator| allocator.allocate(request)) {
+        let request = request(memory);
+        bytes = request.bytes();
+        match kind::allocator(memory).and_then(|allocator| allocator.allocate(&request)) {
             Ok(raw) => return Ok(raw.with_refusals(refusals)),
             Err(error) => refusals.push(Refusal { memory, error: Arc::new(error) }),
         }
     }
-    Err(Error::NoneServed { bytes: request.bytes(), refusals })
+    Err(Error::NoneServed { bytes, refusals })
 }

@@ -39,6 +39,10 @@ pub enum Why {
     /// It is not made by allocating.
     #[error("{0}")]
     NotAllocated(&'static str),
+    /// Every source of it was tried.
+    #[cfg(linux_like)]
+    #[error("{}", source_words(.0))]
+    Sources(Vec<crate::kind::dma::SourceRefusal>),
 }
 
 /// Why memory was refused, a guard not given, or a descriptor not accepted.
@@ -287,6 +291,14 @@ impl Error {
     pub fn is_busy(&self) -> bool {
         matches!(self, Error::Busy { .. })
     }
+}
+
+#[cfg(linux_like)]
+fn source_words(refusals: &[crate::kind::dma::SourceRefusal]) -> String {
+    let words = |refusal: &crate::kind::dma::SourceRefusal| {
+        format!("{}: {}", refusal.source, refusal.reason)
+    };
+    refusals.iter().map(words).collect::<Vec<_>>().join(", ")
 }
 
 fn buffer_words(name: &Option<Arc<str>>) -> String {

@@ -12,10 +12,11 @@ use rustix::fs::{self, SealFlags};
 
 use crate::bus::Watch;
 use crate::descriptor::{Inspected, Object, duplicate, huge_page, inspect, object_key};
+use crate::kind::dma::DmaBuf;
 use crate::kind::file::Mapped;
 use crate::kind::shm::Shared;
 use crate::mapping::Mapping;
-use crate::{Buffer, Error, ObjectKey, RawBuffer, Result, TensorMemory, Why, registry};
+use crate::{Buffer, CpuAccess, Error, ObjectKey, RawBuffer, Result, TensorMemory, registry};
 
 /// How imported memory is mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,7 +33,7 @@ pub enum Protection {
 /// Takes memory from a descriptor. The descriptor may be closed afterwards.
 ///
 /// Memory files must be sealed against shrinking; one that can still be sealed is. Regular files
-/// become read-only [`TensorMemory::File`] memory.
+/// become read-only [`crate::TensorMemory::File`] memory.
 ///
 /// # Errors
 /// If it is closed, not memory, shorter than `at_least`, open in the wrong mode, or can shrink.
@@ -58,10 +59,7 @@ pub fn import(
             return Err(Error::Unsealed { found: "a regular file" });
         }
         Object::File => false,
-        Object::DmaBuf => {
-            let why = Why::NotInThisBuild("this version does not import DMA-BUFs");
-            return Err(Error::Unavailable { memory: TensorMemory::Dma, why });
-        }
+        Object::DmaBuf => may_write(&inspected, SealFlags::empty(), protection)?,
     };
     if let Some(raw) = find(inspected.key, writable, protection)
         && raw.size() >= at_least
@@ -73,7 +71,10 @@ pub fn import(
     }
     let raw = match inspected.object {
         Object::File => RawBuffer::new(Mapped::new(fd, size)?, name),
-        _ => RawBuffer::new(map_sealed(fd, size, writable)?, name),
+        Object::DmaBuf => {
+            RawBuffer::new(DmaBuf::new(fd, size, writable, CpuAccess::ReadWrite)?, name)
+        }
+        Object::Sealable(_) => RawBuffer::new(map_sealed(fd, size, writable)?, name),
     };
     raw.mark_shared();
     let raw = Arc::new(raw);

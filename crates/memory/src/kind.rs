@@ -2,13 +2,19 @@
 
 use crate::{Allocator, Error, Result, TensorMemory, Why};
 
-mod dma;
 mod elsewhere;
 pub mod foreign;
 pub mod mem;
 
 #[cfg(linux_like)]
+pub mod dma;
+#[cfg(not(linux_like))]
+#[path = "kind/dma_elsewhere.rs"]
+mod dma;
+#[cfg(linux_like)]
 pub mod file;
+#[cfg(linux_like)]
+mod room;
 #[cfg(linux_like)]
 pub mod shm;
 #[cfg(not(linux_like))]

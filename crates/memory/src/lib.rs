@@ -41,7 +41,11 @@ mod bus;
 #[cfg(linux_like)]
 mod descriptor;
 #[cfg(linux_like)]
+mod fence;
+#[cfg(linux_like)]
 mod import;
+#[cfg(linux_like)]
+mod ioctl;
 #[cfg(maps_pages)]
 mod mapping;
 #[cfg(linux_like)]
@@ -49,9 +53,9 @@ mod plane;
 #[cfg(linux_like)]
 pub mod share;
 
-pub use allocator::{ALIGNMENT, Allocator, Request};
+pub use allocator::{ALIGNMENT, Allocator, CpuAccess, Request};
 pub use buffer::Buffer;
-pub use choose::{allocate, automatic};
+pub use choose::{allocate, allocate_fitting, automatic};
 pub use error::{Error, MessageFault, Refusal, Result, Why};
 pub use guard::{Hold, Keep, ReadGuard, WriteGuard};
 pub use identity::{BufferIdentity, WeakIdentity};
@@ -63,6 +67,8 @@ pub use registry::ObjectKey;
 pub use space::{DeviceVendor, DlDevice, LogicalMemorySpace};
 pub use tensor_memory::TensorMemory;
 
+#[cfg(linux_like)]
+pub use fence::Fence;
 #[cfg(linux_like)]
 pub use import::{Protection, import, open_file};
 #[cfg(linux_like)]

@@ -92,6 +92,12 @@ pub unsafe trait RawMemory: Send + Sync + 'static {
         None
     }
 
+    /// Whether another raw buffer owns the bytes and this one only lends them on: the statistics
+    /// then count them once.
+    fn borrowed(&self) -> bool {
+        false
+    }
+
     /// The descriptor that shares this memory with other processes, if there is one.
     #[cfg(linux_like)]
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -134,7 +140,8 @@ pub(crate) struct Core {
     maintained: bool,
     /// A descriptor was given away, so others may hold the bytes after this process let go.
     shared: AtomicBool,
-    record: statistics::Record,
+    /// `None` for bytes that another raw buffer is counted for.
+    record: Option<statistics::Record>,
 }
 
 // SAFETY: the address is a copy of what the memory answers, which is `Send + Sync` itself; bytes
@@ -153,7 +160,8 @@ impl RawBuffer {
         let object = memory.object();
         let (ledger, identity) = registry::join(object);
         let name: Option<Arc<str>> = name.map(Arc::from);
-        let record = statistics::Record::new(identity.id(), kind, size, name.clone());
+        let record = (!memory.borrowed())
+            .then(|| statistics::Record::new(identity.id(), kind, size, name.clone()));
         let core = Core {
             memory: Box::new(memory),
             ledger,
@@ -173,7 +181,9 @@ impl RawBuffer {
     /// A core from a pool, in use again.
     pub(crate) fn again(core: Box<Core>, name: Option<&str>, home: Home) -> RawBuffer {
         let name: Option<Arc<str>> = name.map(Arc::from);
-        core.record.rename(name.clone());
+        if let Some(record) = &core.record {
+            record.rename(name.clone());
+        }
         RawBuffer { core: Some(core), name, home: Some(home), refusals: vec![] }
     }
 

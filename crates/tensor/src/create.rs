@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{Dyn, Element, ElementKind};
 use tenure_layout::{DType, ImageLayout, Layout, PixelFormat};
-use tenure_memory::{Allocator, Buffer, Request, TensorMemory, allocate};
+use tenure_memory::{Allocator, Buffer, Request, TensorMemory, allocate, allocate_fitting};
 
 use crate::meta::{Image, Meta};
 use crate::{Error, Result, Tensor};
@@ -222,15 +222,42 @@ fn create_lazy<E: ElementKind>(
     Ok(Tensor::assemble(Buffer::lazy_in(allocator, &request), Meta::new(layout)))
 }
 
+/// What the rows of images in device memory are a multiple of: GPUs refuse to import others.
+const DEVICE_PITCH: usize = 64;
+
 fn create_image<E: ElementKind>(
     image: ImageLayout,
     given_stride: Option<usize>,
     memory: Option<TensorMemory>,
     name: Option<&str>,
 ) -> Result<Tensor<E>> {
-    let layout = image.tensor_layout()?;
-    let raw = allocate(memory, &Request::new(image.allocation_bytes())?.with_name(name))?;
-    let mut meta = Meta::new(layout);
-    meta.image = Some(Image { layout: image, given_stride });
+    let padded = match given_stride {
+        Some(_) => image.clone(),
+        None => padded_for_devices(&image)?,
+    };
+    let chosen = |memory| if memory == TensorMemory::Dma { &padded } else { &image };
+    // Checked before anything is allocated, so that the choice below cannot fail.
+    let requests = [&padded, &image].map(|layout| Request::new(layout.allocation_bytes()));
+    let [for_devices, for_others] = requests;
+    let (for_devices, for_others) = (for_devices?.with_name(name), for_others?.with_name(name));
+    let raw = allocate_fitting(memory, |memory| {
+        if memory == TensorMemory::Dma { for_devices } else { for_others }
+    })?;
+    let layout = chosen(raw.memory()).clone();
+    let given_stride = (layout != image).then(|| layout.row_stride()).or(given_stride);
+    let mut meta = Meta::new(layout.tensor_layout()?);
+    meta.image = Some(Image { layout, given_stride });
     Ok(Tensor::assemble(Buffer::from_raw(raw), meta))
+}
+
+/// The same image with rows that GPUs can import: every plane's stride is a multiple of
+/// [`DEVICE_PITCH`].
+fn padded_for_devices(image: &ImageLayout) -> Result<ImageLayout> {
+    // Chroma planes of I420 have half the stride of luma.
+    let smallest = image.planes().iter().map(|plane| plane.row_stride).min().unwrap_or(1);
+    let multiple = DEVICE_PITCH * (image.row_stride() / smallest.max(1)).max(1);
+    let stride = image.row_stride().checked_next_multiple_of(multiple);
+    let (format, width, height) = (image.format(), image.width(), image.height());
+    let too_large = tenure_layout::Error::ImageTooLarge { format, width, height };
+    Ok(ImageLayout::new(format, image.dtype(), width, height, Some(stride.ok_or(too_large)?))?)
 }

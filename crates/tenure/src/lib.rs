@@ -33,6 +33,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "v4l2")]
+pub use tenure_camera as camera;
 pub use tenure_layout as layout;
 pub use tenure_memory as memory;
 pub use tenure_tensor::*;

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use crate::bus::Watch;
 use crate::descriptor::still_has;
+use crate::kind::room::check_room;
 use crate::mapping::{LARGE_PAGE, page_size, whole_pages};
 use crate::{Allocator, Error, RawBuffer, Request, Result, TensorMemory, Why};
 
@@ -103,13 +104,7 @@ impl Allocator for Shm {
 
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
         let size = request.bytes();
-        let no_room = |available, errno: Option<Errno>| Error::OutOfMemory {
-            memory: TensorMemory::Shm,
-            bytes: size,
-            available,
-            source: errno.map(Into::into),
-        };
-        let out_of_memory = |errno| no_room(None, Some(errno));
+        let out_of_memory = |errno| no_room(size, errno);
         let unit = self.huge.map_or_else(page_size, HugePages::bytes);
         let whole = whole_pages(size)
             .and_then(|bytes| bytes.checked_next_multiple_of(unit).ok_or(Errno::OVERFLOW))
@@ -118,7 +113,8 @@ impl Allocator for Shm {
             return Err(Error::BadRequest { bytes: size, align: request.align() });
         }
         if self.huge.is_none() {
-            reserve::ask(whole).map_err(|available| no_room(Some(available), None))?;
+            // Needs a descriptor, so it is asked before the file takes what may be the last one.
+            check_room(TensorMemory::Shm, whole)?;
         }
         let (fd, sealable) = match &self.posix_name {
             Some(name) => (named::create(name)?, false),
@@ -149,6 +145,11 @@ impl Allocator for Shm {
     }
 }
 
+fn no_room(bytes: usize, errno: Errno) -> Error {
+    let (memory, source) = (TensorMemory::Shm, Some(errno.into()));
+    Error::OutOfMemory { memory, bytes, available: None, source }
+}
+
 fn memory_file(name: &str, flags: MemfdFlags) -> Result<OwnedFd, Errno> {
     // A name is for people looking at /proc; the kernel takes 249 bytes without zeros.
     let name: String = name.chars().filter(|letter| *letter != '\0').take(60).collect();
@@ -158,4 +159,17 @@ fn memory_file(name: &str, flags: MemfdFlags) -> Result<OwnedFd, Errno> {
         Err(Errno::INVAL) => fs::memfd_create(&name, flags),
         answer => answer,
     }
+}
+
+/// A memory file of whole pages that all exist, sealed against changing its size.
+///
+/// # Errors
+/// If there is no room for it.
+pub(crate) fn sealed_memory(bytes: usize) -> Result<OwnedFd> {
+    let fd = memory_file("tenure", MemfdFlags::empty())
+        .map_err(|errno| Error::system("making a memory file", errno))?;
+    reserve::allocate(fd.as_fd(), 0, bytes).map_err(|errno| no_room(bytes, errno))?;
+    fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)
+        .map_err(|errno| Error::system("sealing the memory file", errno))?;
+    Ok(fd)
 }

@@ -19,11 +19,11 @@ pub(crate) struct Variant {
 
 impl Variant {
     pub(crate) fn new(name: impl Into<String>, allocator: impl Allocator + 'static) -> Variant {
-        let descriptors = allocator.memory() == TensorMemory::Shm;
+        let descriptors = matches!(allocator.memory(), TensorMemory::Shm | TensorMemory::Dma);
         Variant {
             name: name.into(),
             allocator: Arc::new(allocator),
-            // Memory files start at a page.
+            // Memory files and DMA-BUFs start at a page.
             largest_align: if descriptors { 4096 } else { 2 << 20 },
             descriptors,
             pool: None,

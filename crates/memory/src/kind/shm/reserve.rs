@@ -6,21 +6,6 @@ use rustix::fs::{self, FallocateFlags};
 use rustix::io::Errno;
 
 use crate::mapping::{LARGE_PAGE, Mapping, page_size};
-/// From this size on the machine is asked whether it has so much before it is taken: the kernel
-/// would rather kill a process than refuse.
-const ASK_FIRST: usize = 64 << 20;
-
-/// Asks the machine whether it has so many bytes; if not, says how many it has. Needs a
-/// descriptor, so it is asked before the memory file takes what may be the last one.
-pub(super) fn ask(bytes: usize) -> Result<(), u64> {
-    if bytes < ASK_FIRST {
-        return Ok(());
-    }
-    match available_memory() {
-        Some(available) if bytes as u64 > available => Err(available),
-        _ => Ok(()),
-    }
-}
 
 /// Makes sure that all bytes exist and maps them. `ordinary` pages come from main memory and are
 /// gathered into large ones where the kernel can; others come from a reserve of their own.
@@ -45,7 +30,7 @@ pub(super) fn reserve_and_map(
 }
 
 /// Makes bytes of a memory file exist.
-fn allocate(fd: BorrowedFd<'_>, start: usize, bytes: usize) -> Result<(), Errno> {
+pub(super) fn allocate(fd: BorrowedFd<'_>, start: usize, bytes: usize) -> Result<(), Errno> {
     if bytes == 0 {
         return Ok(());
     }
@@ -55,12 +40,4 @@ fn allocate(fd: BorrowedFd<'_>, start: usize, bytes: usize) -> Result<(), Errno>
             answer => return answer,
         }
     }
-}
-
-/// Bytes that the kernel thinks can be had without swapping.
-fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes * 1024)
 }

@@ -1,0 +1,151 @@
+//! Frames as they come.
+
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::frame::Frame;
+use crate::session::Session;
+use crate::{Error, Mode, Result};
+
+/// How often to look again for memory that somebody else holds.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// A camera that is running. Dropping it stops the camera; frames that are held stay valid.
+pub struct Stream {
+    session: Arc<Session>,
+    mode: Mode,
+    name: String,
+    /// Sequence number of the frame before.
+    last: Option<u32>,
+    dropped: u64,
+}
+
+impl Stream {
+    pub(crate) fn start(session: Arc<Session>, mode: Mode) -> Result<Stream> {
+        let name = session.device().path.file_name();
+        let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        // Made before starting, so that dropping it stops what was half started.
+        let stream = Stream { session, mode, name, last: None, dropped: 0 };
+        stream.session.start()?;
+        Ok(stream)
+    }
+
+    /// What frames look like.
+    pub fn mode(&self) -> &Mode {
+        &self.mode
+    }
+
+    /// How many buffers there are: at most so many frames can be held.
+    pub fn buffers(&self) -> usize {
+        self.session.len()
+    }
+
+    /// Frames that the camera took and nobody got, by the gaps in the driver's numbers.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The next frame, waiting for it at most so long.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`], or [`Error::Starved`] if the program holds every buffer;
+    /// [`Error::Unplugged`] if the camera is gone; [`Error::Paused`].
+    pub fn next(&mut self, timeout: Duration) -> Result<Frame> {
+        if !self.session.is_streaming() {
+            return Err(Error::Paused);
+        }
+        let began = Instant::now();
+        loop {
+            let all = self.session.queue_idle()?;
+            if let Some((buffer, lease)) = self.session.dequeue()? {
+                let frame = Frame::new(&self.session, &self.mode, &self.name, &buffer, &lease)?;
+                return Ok(self.counted(frame));
+            }
+            let Some(left) = timeout.checked_sub(began.elapsed()).filter(|left| !left.is_zero())
+            else {
+                return Err(match self.session.shares() {
+                    (0, held) if held > 0 => Error::Starved { held },
+                    _ => Error::Timeout { after: timeout },
+                });
+            };
+            self.wait(if all { left } else { left.min(LOOK_AGAIN) })?;
+        }
+    }
+
+    /// Waits until there may be a frame.
+    fn wait(&self, time: Duration) -> Result<()> {
+        let mut fds = [PollFd::new(&self.session, PollFlags::IN)];
+        // A time too long to say is no limit.
+        let limit = Timespec::try_from(time).ok();
+        match poll(&mut fds, limit.as_ref()) {
+            Ok(0) | Err(Errno::INTR) => Ok(()),
+            Ok(_) => {
+                let [answer] = &fds;
+                // An error without a frame: the attempt to take one says which. A driver without
+                // buffers says it all the time, so do not ask too often.
+                if answer.revents().contains(PollFlags::ERR) && self.session.shares().0 == 0 {
+                    std::thread::sleep(time.min(Duration::from_millis(1)));
+                }
+                Ok(())
+            }
+            Err(errno) => Err(self.session.device().failed("waiting for a frame")(errno)),
+        }
+    }
+
+    fn counted(&mut self, mut frame: Frame) -> Frame {
+        let now = frame.sequence();
+        let gap = self.last.map_or(0, |last| now.wrapping_sub(last).wrapping_sub(1));
+        // Backwards: the driver began to count anew.
+        let gap = if gap > u32::MAX / 2 { 0 } else { gap };
+        self.last = Some(now);
+        self.dropped += u64::from(gap);
+        frame.set_dropped(gap);
+        frame
+    }
+
+    /// Stops the camera; frames that are held stay valid.
+    ///
+    /// # Errors
+    /// If the camera is gone.
+    pub fn pause(&mut self) -> Result<()> {
+        self.last = None;
+        self.session.stop()
+    }
+
+    /// Goes on after [`Stream::pause`].
+    ///
+    /// # Errors
+    /// If the camera is gone, or memory of ours is held by somebody.
+    pub fn resume(&mut self) -> Result<()> {
+        self.session.start()
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.session.close();
+    }
+}
+
+/// The device, readable when there is a frame: for event loops.
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.session.as_fd()
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("name", &self.name)
+            .field("mode", &self.mode)
+            .field("buffers", &self.buffers())
+            .field("dropped", &self.dropped)
+            .finish_non_exhaustive()
+    }
+}

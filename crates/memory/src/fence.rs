@@ -1,0 +1,118 @@
+//! Work on its way: a point in time that devices reach and others wait for.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::descriptor::duplicate;
+use crate::kind::dma::{export_fence, import_fence};
+use crate::{Access, Buffer, Error, RawBuffer, Result, TensorMemory};
+
+/// A sync file: becomes done when the device work behind it is, never goes back.
+#[derive(Debug)]
+pub struct Fence {
+    fd: OwnedFd,
+}
+
+impl Fence {
+    /// Takes a sync file from another library or process.
+    ///
+    /// # Errors
+    /// If the descriptor is closed or this process has none left.
+    pub fn from_fd(fd: impl AsFd) -> Result<Fence> {
+        Ok(Fence { fd: duplicate(fd)? })
+    }
+
+    /// Waits until the work is done, at most so long; `None` waits without end. Says whether it
+    /// is done.
+    ///
+    /// # Errors
+    /// If the device failed.
+    pub fn wait(&self, timeout: Option<Duration>) -> Result<bool> {
+        wait_for(self.fd.as_fd(), PollFlags::IN, timeout)
+    }
+
+    /// Whether the work is done.
+    ///
+    /// # Errors
+    /// If the device failed.
+    pub fn is_done(&self) -> Result<bool> {
+        self.wait(Some(Duration::ZERO))
+    }
+
+    /// The sync file.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// The sync file, given away.
+    pub fn into_fd(self) -> OwnedFd {
+        self.fd
+    }
+}
+
+fn wait_for(fd: BorrowedFd<'_>, events: PollFlags, timeout: Option<Duration>) -> Result<bool> {
+    let deadline = timeout.map(|timeout| std::time::Instant::now() + timeout);
+    loop {
+        let left = deadline.map(|at| at.saturating_duration_since(std::time::Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        let mut fds = [PollFd::from_borrowed_fd(fd, events)];
+        match poll(&mut fds, left.as_ref()) {
+            Ok(0) => return Ok(false),
+            Ok(_) if fds[0].revents().intersects(PollFlags::ERR | PollFlags::NVAL) => {
+                return Err(Error::system("waiting for a fence", Errno::IO));
+            }
+            Ok(_) => return Ok(true),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(Error::system("waiting for a fence", errno)),
+        }
+    }
+}
+
+impl RawBuffer {
+    fn dma_descriptor(&self) -> Result<BorrowedFd<'_>> {
+        match self.memory() {
+            TensorMemory::Dma => self.descriptor(),
+            memory => Err(Error::NotDma { memory }),
+        }
+    }
+}
+
+impl Buffer {
+    /// What devices must finish before `access` may begin.
+    ///
+    /// # Errors
+    /// If the memory is no DMA-BUF, or the kernel (before 6.0) cannot say.
+    pub fn fence(&self, access: Access) -> Result<Fence> {
+        let fd = export_fence(self.raw()?.dma_descriptor()?, access)
+            .map_err(|errno| Error::system("exporting a fence from the DMA-BUF", errno))?;
+        Ok(Fence { fd })
+    }
+
+    /// Everybody that uses the memory from now on, CPU or device, waits for `fence`, whose work
+    /// does `access`.
+    ///
+    /// # Errors
+    /// If the memory is no DMA-BUF, or the kernel (before 6.0) cannot do it.
+    pub fn add_fence(&self, fence: &Fence, access: Access) -> Result<()> {
+        import_fence(self.raw()?.dma_descriptor()?, fence.fd(), access)
+            .map_err(|errno| Error::system("adding a fence to the DMA-BUF", errno))
+    }
+
+    /// Waits, at most so long, until devices are done as far as `access` needs it. Says whether
+    /// they are. Memory that no device shares is ready at once.
+    ///
+    /// # Errors
+    /// If the device failed.
+    pub fn wait_ready(&self, access: Access, timeout: Option<Duration>) -> Result<bool> {
+        let raw = self.raw()?;
+        if raw.memory() != TensorMemory::Dma {
+            return Ok(true);
+        }
+        // Reading waits for writers, writing for everybody.
+        let events = if access.writes() { PollFlags::OUT } else { PollFlags::IN };
+        wait_for(raw.dma_descriptor()?, events, timeout)
+    }
+}
