@@ -18,8 +18,13 @@ struct Input {
     wild: Option<(Vec<usize>, Vec<isize>, usize)>,
 }
 
-fn bytes(layout: &Layout, halves: &[usize]) -> HashSet<usize> {
-    halves.iter().flat_map(|&start| taken(layout, start)).map(|half| half / 2).collect()
+/// The bytes that elements touch, each once, in rising order.
+fn bytes(layout: &Layout, halves: &[usize]) -> Vec<usize> {
+    let mut all: Vec<usize> =
+        halves.iter().flat_map(|&start| taken(layout, start)).map(|half| half / 2).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// What holds for every layout, whatever its numbers.
@@ -43,10 +48,10 @@ fn checked(layout: &Layout) -> Option<Vec<usize>> {
     assert_eq!(all.len(), layout.elements());
     let span = layout.span();
     let touched = bytes(layout, &all);
-    assert_eq!(touched.iter().min().copied().unwrap_or(span.start), span.start);
-    assert_eq!(touched.iter().max().map_or(span.end, |last| last + 1), span.end);
-    for (index, &start) in indices(layout.shape()).iter().zip(&all) {
-        assert_eq!(layout.element_offset(index), Ok(start / 2));
+    assert_eq!(touched.first().copied().unwrap_or(span.start), span.start);
+    assert_eq!(touched.last().map_or(span.end, |last| last + 1), span.end);
+    for (index, &start) in indices(layout.shape()).zip(&all) {
+        assert_eq!(layout.element_offset(&index), Ok(start / 2));
     }
     let width = layout.dtype().bits() / 4;
     let in_order = |step: &dyn Fn(usize, usize) -> bool| all.windows(2).all(|w| step(w[0], w[1]));
@@ -60,19 +65,21 @@ fn checked(layout: &Layout) -> Option<Vec<usize>> {
 }
 
 /// A walk visits every byte of every element, and no other.
-fn walked(layout: &Layout, touched: &HashSet<usize>) {
+fn walked(layout: &Layout, touched: &[usize]) {
     let Ok(walk) = Walk::new(layout) else {
         assert!(layout.dtype().is_sub_byte(), "only half bytes cannot be walked");
         return;
     };
-    let mut visited = HashSet::new();
+    let mut visited = vec![];
     let lens: Vec<usize> = walk.axes.iter().map(|axis| axis.len).collect();
     for index in indices(&lens) {
         let steps = index.iter().zip(&walk.axes).map(|(&at, axis)| at as isize * axis.write);
         let start = walk.start.checked_add_signed(steps.sum()).expect("inside the buffer");
         visited.extend(start..start + walk.run);
     }
-    assert_eq!(&visited, touched);
+    visited.sort_unstable();
+    visited.dedup();
+    assert_eq!(visited, touched);
 }
 
 fuzz_target!(|input: Input| {
@@ -81,7 +88,7 @@ fuzz_target!(|input: Input| {
             if let Ok(layout) = Layout::strided(dtype, shape, strides, *offset) {
                 sound(&layout);
                 sound(&chain(&layout, &input.views));
-                assert!(layout.elements() == 0 || layout.shares_bytes(&layout) || shape.len() > 9);
+                assert_eq!(layout.shares_bytes(&layout), layout.elements() > 0);
             }
         }
     }
@@ -102,7 +109,8 @@ fuzz_target!(|input: Input| {
     }
     let other = chain(&start, &input.others);
     if let Some(others) = halves(&other) {
-        let shared = !bytes(&layout, &all).is_disjoint(&bytes(&other, &others));
+        let theirs = bytes(&other, &others);
+        let shared = bytes(&layout, &all).iter().any(|byte| theirs.binary_search(byte).is_ok());
         let answer = layout.shares_bytes(&other);
         assert_eq!(answer, other.shares_bytes(&layout));
         assert!(answer || !shared, "bytes in common, and not noticed");

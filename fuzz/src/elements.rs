@@ -3,21 +3,22 @@
 use tenure::layout::Layout;
 
 /// The most elements that are looked at one by one.
-pub const MOST: usize = 1024;
+pub const MOST: usize = 512;
 
 /// Every index of a shape, in order.
-pub fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
-    if shape.contains(&0) {
-        return vec![];
-    }
-    let mut all = vec![vec![]];
-    for &len in shape {
-        all = all
-            .iter()
-            .flat_map(|outer| (0..len).map(move |at| [&outer[..], &[at]].concat()))
-            .collect();
-    }
-    all
+pub fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
+    let first = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
+    std::iter::successors(first, |index| {
+        let mut next = index.clone();
+        for (at, len) in next.iter_mut().zip(shape).rev() {
+            *at += 1;
+            if *at < *len {
+                return Some(next);
+            }
+            *at = 0;
+        }
+        None
+    })
 }
 
 /// Where each element is, in half bytes from the start of the buffer, in the order of indices.
@@ -33,7 +34,7 @@ pub fn halves(layout: &Layout) -> Option<Vec<usize>> {
         let at = layout.offset() as i128 * 2 + steps.sum::<i128>() * width as i128;
         usize::try_from(at).expect("no element lies before the buffer")
     };
-    Some(indices(layout.shape()).into_iter().map(place).collect())
+    Some(indices(layout.shape()).map(place).collect())
 }
 
 /// The half bytes that an element at `start` takes.
