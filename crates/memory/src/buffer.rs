@@ -363,6 +363,10 @@ impl Root {
             Source::Kept(allocator) => allocator.allocate(&request)?,
             Source::Made => unreachable!("a buffer made from an allocation has its place"),
         };
+        if raw.size() < self.len {
+            // Anybody can write an allocator: it is measured, not believed.
+            return Err(Error::OutOfBounds { start: 0, end: self.len, len: raw.size() });
+        }
         Ok(Placed { raw: Arc::new(raw), offset: 0 })
     }
 }

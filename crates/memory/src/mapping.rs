@@ -82,29 +82,34 @@ impl Mapping {
     pub(crate) fn shared(fd: BorrowedFd<'_>, bytes: usize, writable: bool) -> Result<Mapping> {
         let protection =
             if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
+        let map = |hint| Mapping::of_file(hint, fd, bytes, protection, MapFlags::SHARED);
         if bytes < LARGE_PAGE {
-            return Mapping::of_file(fd, bytes, protection, MapFlags::SHARED);
+            return map(ptr::null_mut());
         }
-        let room = Mapping::anonymous(bytes, LARGE_PAGE)?;
-        let flags = MapFlags::SHARED | MapFlags::FIXED;
-        // SAFETY: replaces exactly the pages that were just mapped for it and that nobody uses;
-        // `room` then owns what is in their place.
-        match unsafe { mm::mmap(room.start(), room.len, protection, flags, fd, 0) } {
-            Ok(_) => Ok(room),
-            // A file of even larger pages wants an address of its own choice.
-            Err(_) => Mapping::of_file(fd, bytes, protection, MapFlags::SHARED),
+        // The hint is room that was mapped and given back; now and then another thread takes it
+        // first. Mapping over the room instead would leave a hole there if the file refuses, and
+        // giving the room back would unmap whatever another thread has put into that hole.
+        let hint = || Mapping::anonymous(bytes, LARGE_PAGE).map(|room| room.start());
+        let mut mapping = map(hint()?)?;
+        for _ in 0..3 {
+            if mapping.address.addr().get().is_multiple_of(LARGE_PAGE) {
+                break;
+            }
+            mapping = map(hint()?)?;
         }
+        Ok(mapping)
     }
 
     /// Pages of a file for this process alone: writing changes a copy, never the file.
     #[cfg(linux_like)]
     pub(crate) fn private(fd: BorrowedFd<'_>, bytes: usize) -> Result<Mapping> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        Mapping::of_file(fd, bytes, ProtFlags::READ | ProtFlags::WRITE, flags)
+        Mapping::of_file(ptr::null_mut(), fd, bytes, ProtFlags::READ | ProtFlags::WRITE, flags)
     }
 
     #[cfg(linux_like)]
     fn of_file(
+        hint: *mut c_void,
         fd: BorrowedFd<'_>,
         bytes: usize,
         protection: ProtFlags,
@@ -114,8 +119,9 @@ impl Mapping {
             return Ok(Mapping::empty());
         }
         let len = bytes.checked_next_multiple_of(page_size()).ok_or(Errno::OVERFLOW)?;
-        // SAFETY: the kernel chooses the address, so nothing that exists is replaced.
-        let start = unsafe { mm::mmap(ptr::null_mut(), len, protection, flags, fd, 0)? };
+        // SAFETY: the kernel chooses the address, near the hint where that is free, so nothing
+        // that exists is replaced.
+        let start = unsafe { mm::mmap(hint, len, protection, flags, fd, 0)? };
         Ok(Mapping { address: not_null(start)?, len })
     }
 

@@ -213,8 +213,11 @@ impl Allocator for Pool {
 impl State {
     fn take(&mut self, class: usize, align: usize) -> Option<Box<Core>> {
         let list = self.kept.get_mut(&class)?;
-        // Everything is aligned to the usual alignment; more is rarely asked for.
-        let at = list.iter().rposition(|kept| align <= ALIGNMENT || kept.core.is_aligned(align))?;
+        // Everything is aligned to the usual alignment; more is rarely asked for. An allocator
+        // that rounds in its own way may have left something between two classes.
+        let serves =
+            |core: &Core| core.size() >= class && (align <= ALIGNMENT || core.is_aligned(align));
+        let at = list.iter().rposition(|kept| serves(&kept.core))?;
         let Kept { core, .. } = list.remove(at);
         self.report.kept -= 1;
         self.report.kept_bytes -= core.size();

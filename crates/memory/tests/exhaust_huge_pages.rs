@@ -2,7 +2,7 @@
 //! first: needs root, uses up memory of the machine, and gives it back.
 #![cfg(all(linux_like, not(miri)))]
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 
 use rustix::fs::{FallocateFlags, MemfdFlags};
 use suite::variant::Variant;
@@ -31,7 +31,7 @@ struct Reserve {
 impl Reserve {
     /// `None` if the kernel does not give them.
     fn new(pages: usize) -> Option<Reserve> {
-        let one = File::create(std::env::temp_dir().join("tenure-huge-pages.lock")).unwrap();
+        let one = OpenOptions::new().read(true).write(true).open(SETTING).ok()?;
         one.lock().unwrap();
         let before = fs::read_to_string(SETTING).ok()?;
         let wanted = before.trim().parse::<usize>().ok()? + pages;

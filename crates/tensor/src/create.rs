@@ -208,6 +208,8 @@ fn create_in<E: ElementKind>(
 ) -> Result<Tensor<E>> {
     let layout = Layout::contiguous(dtype, shape)?;
     let raw = allocator.allocate(&Request::new(layout.span().end)?.with_name(name))?;
+    // Anybody can write an allocator: it is measured, not believed.
+    layout.check_fits(raw.size())?;
     Ok(Tensor::assemble(Buffer::from_raw(raw), Meta::new(layout)))
 }
 

@@ -156,6 +156,8 @@ fn a_flood_of_descriptors_is_not_kept() {
     child::alone("a_flood_of_descriptors_is_not_kept", || {
         let (here, there) = sockets::pair(SocketType::STREAM);
         let (_, body, fd) = honest();
+        // Few are on their way at a time: that is limited too, for all processes of a user.
+        rustix::net::sockopt::set_socket_send_buffer_size(&here, 4096).unwrap();
         // A few with every byte: a receiver that kept them would soon have no room for others.
         let sender = std::thread::spawn(move || {
             for byte in raw::message(&[body, vec![0; 2000]].concat(), 1) {

@@ -128,6 +128,10 @@ impl Allocator for Shm {
         let undo = self.posix_name.as_deref().map(named::Undo::new);
         let mapping = reserve::reserve_and_map(fd.as_fd(), whole, self.huge.is_none())
             .map_err(out_of_memory)?;
+        if !mapping.address().addr().get().is_multiple_of(request.align()) {
+            // Other threads were always quicker to take the addresses that would do.
+            return Err(out_of_memory(Errno::AGAIN));
+        }
         if sealable {
             // No other seals yet: read-only sharing adds one later.
             fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)

@@ -5,6 +5,7 @@ use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
 /// The first bytes of a message.
@@ -31,6 +32,12 @@ pub(crate) fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_
         assert!(ancillary.push(SendAncillaryMessage::ScmRights(descriptors)));
     }
     let parts = [IoSlice::new(bytes)];
-    let sent = sendmsg(socket, &parts, &mut ancillary, SendFlags::NOSIGNAL).unwrap();
+    let sent = loop {
+        match sendmsg(&socket, &parts, &mut ancillary, SendFlags::NOSIGNAL) {
+            // An ordinary user may have only so many on their way.
+            Err(Errno::TOOMANYREFS) => std::thread::yield_now(),
+            answer => break answer.unwrap(),
+        }
+    };
     assert_eq!(sent, bytes.len());
 }
