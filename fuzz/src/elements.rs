@@ -2,13 +2,10 @@
 
 use tenure::layout::Layout;
 
-/// The most elements that are looked at one by one.
-pub const MOST: usize = 512;
-
 /// Every index of a shape, in order.
 pub fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     let first = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
-    std::iter::successors(first, |index| {
+    std::iter::successors(first, move |index| {
         let mut next = index.clone();
         for (at, len) in next.iter_mut().zip(shape).rev() {
             *at += 1;
@@ -22,9 +19,9 @@ pub fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
 }
 
 /// Where each element is, in half bytes from the start of the buffer, in the order of indices.
-/// Computed without the library, from strides and offset; `None` if there are too many.
-pub fn halves(layout: &Layout) -> Option<Vec<usize>> {
-    if layout.elements() > MOST {
+/// Computed without the library, from strides and offset; `None` if there are more than `most`.
+pub fn halves(layout: &Layout, most: usize) -> Option<Vec<usize>> {
+    if layout.elements() > most {
         return None;
     }
     let width = layout.dtype().bits() / 4;

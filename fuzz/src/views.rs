@@ -21,7 +21,12 @@ impl Start {
 
     /// The layout, with a rank and dimensions that stay small.
     pub fn layout(&self) -> Result<Layout> {
-        let shape: Vec<usize> = self.shape.iter().take(5).map(|&n| usize::from(n % 7)).collect();
+        let most = match self.shape.len() {
+            0..=2 => 70,
+            3 => 18,
+            _ => 7,
+        };
+        let shape: Vec<usize> = self.shape.iter().take(5).map(|&n| usize::from(n) % most).collect();
         match &self.strides {
             None => Layout::contiguous(self.dtype(), &shape)?.shifted(self.offset.into()),
             Some(strides) => {
