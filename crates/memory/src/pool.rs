@@ -321,7 +321,8 @@ mod tests {
 
     #[test]
     fn classes_waste_an_eighth_at_most() {
-        for bytes in (0..100_000).chain([1 << 20, (1 << 20) + 1, 8_294_400, (1 << 40) + 1]) {
+        let small = (0..100_000).step_by(if cfg!(miri) { 331 } else { 1 });
+        for bytes in small.chain([1 << 20, (1 << 20) + 1, 8_294_400, (1 << 40) + 1]) {
             let class = class_of(bytes);
             assert!(class >= bytes && class <= bytes.max(256) + bytes / 8 + 256, "{bytes} {class}");
             assert_eq!(class_of(class), class, "{bytes}");
