@@ -4,78 +4,17 @@
 //! its largest demand: the pages are mapped and touched already. Reused bytes hold what their
 //! last user left.
 
+mod report;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use crate::raw::Core;
+pub use report::{PoolLimits, PoolReport};
+
 use crate::sync::{Mutex, lock};
 use crate::{ALIGNMENT, Allocator, LogicalMemorySpace, RawBuffer, Request, Result, TensorMemory};
-
-/// How much a pool may keep for reuse. What is in use is not limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolLimits {
-    /// Bytes kept.
-    pub bytes: usize,
-    /// Buffers kept.
-    pub buffers: usize,
-}
-
-impl Default for PoolLimits {
-    /// 256 MiB in at most 64 buffers.
-    fn default() -> PoolLimits {
-        PoolLimits { bytes: 256 << 20, buffers: 64 }
-    }
-}
-
-/// What a pool did and holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PoolReport {
-    /// Requests served from kept buffers.
-    pub hits: u64,
-    /// Requests that went to the allocator.
-    pub misses: u64,
-    /// Buffers given up because a limit was reached, they were idle, or others may hold them.
-    pub given_up: u64,
-    /// Buffers kept now.
-    pub kept: usize,
-    /// Bytes kept now.
-    pub kept_bytes: usize,
-    /// Buffers in use now.
-    pub used: usize,
-    /// Bytes in use now.
-    pub used_bytes: usize,
-    /// The most bytes that were in use at one time.
-    pub peak_bytes: usize,
-    /// The most buffers that were in use at one time.
-    pub peak: usize,
-}
-
-impl PoolReport {
-    /// Limits that keep exactly what the pool has seen in use at one time: run a few rounds,
-    /// then make the pool with these.
-    pub fn limits(&self) -> PoolLimits {
-        PoolLimits { bytes: self.peak_bytes, buffers: self.peak }
-    }
-}
-
-impl fmt::Display for PoolReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} in use ({} bytes, peak {}), {} kept ({} bytes), {} reused, {} allocated, {} given up",
-            self.used,
-            self.used_bytes,
-            self.peak_bytes,
-            self.kept,
-            self.kept_bytes,
-            self.hits,
-            self.misses,
-            self.given_up
-        )
-    }
-}
 
 /// Keeps freed raw buffers by size class and hands them out again; safe to share and clone.
 ///
@@ -112,13 +51,16 @@ struct State {
 }
 
 struct Kept {
-    core: Box<Core>,
+    /// Goes back to the allocator when dropped, which may be a pool too.
+    raw: RawBuffer,
     since: Instant,
 }
 
 /// Where a pooled raw buffer goes when dropped.
 pub(crate) struct Home {
     pool: Weak<Shared>,
+    /// The home it came from, if the pool's allocator is a pool too.
+    next: Option<Box<Home>>,
 }
 
 impl Pool {
@@ -163,8 +105,9 @@ impl Pool {
         let State { kept, report } = &mut *state;
         for list in kept.values_mut() {
             for gone in list.extract_if(.., |kept| kept.since.elapsed() >= idle) {
-                report.forget_kept(&gone.core);
-                freed.push(gone.core);
+                report.end_keeping(gone.raw.size());
+                report.given_up += 1;
+                freed.push(gone.raw);
             }
         }
         kept.retain(|_, list| !list.is_empty());
@@ -196,9 +139,10 @@ impl Allocator for Pool {
     /// an eighth more than asked for; a reused buffer holds old bytes.
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
         let class = class_of(request.bytes());
-        let home = Home { pool: Arc::downgrade(&self.shared) };
-        if let Some(core) = lock(&self.shared.state).take(class, request.align()) {
-            return Ok(RawBuffer::again(core, request.name(), home));
+        let home = Home { pool: Arc::downgrade(&self.shared), next: None };
+        let kept = lock(&self.shared.state).take(class, request.align());
+        if let Some(raw) = kept {
+            return Ok(raw.again(request.name()).with_home(home));
         }
         let larger = Request::new(class)?.with_align(request.align())?.with_name(request.name());
         let raw = self.shared.allocator().allocate(&larger)?;
@@ -211,76 +155,69 @@ impl Allocator for Pool {
 }
 
 impl State {
-    fn take(&mut self, class: usize, align: usize) -> Option<Box<Core>> {
+    fn take(&mut self, class: usize, align: usize) -> Option<RawBuffer> {
         let list = self.kept.get_mut(&class)?;
         // Everything is aligned to the usual alignment; more is rarely asked for. An allocator
         // that rounds in its own way may have left something between two classes.
         let serves =
-            |core: &Core| core.size() >= class && (align <= ALIGNMENT || core.is_aligned(align));
-        let at = list.iter().rposition(|kept| serves(&kept.core))?;
-        let Kept { core, .. } = list.remove(at);
-        self.report.kept -= 1;
-        self.report.kept_bytes -= core.size();
+            |raw: &RawBuffer| raw.size() >= class && (align <= ALIGNMENT || raw.is_aligned(align));
+        let at = list.iter().rposition(|kept| serves(&kept.raw))?;
+        let Kept { raw, .. } = list.remove(at);
+        self.report.end_keeping(raw.size());
         self.report.hits += 1;
-        self.report.begin_use(core.size());
-        Some(core)
+        self.report.begin_use(raw.size());
+        Some(raw)
     }
 
     /// The buffer that was kept longest without use.
-    fn evict(&mut self) -> Option<Box<Core>> {
+    fn evict(&mut self) -> Option<RawBuffer> {
         let (&class, _) = self
             .kept
             .iter()
             .filter(|(_, list)| !list.is_empty())
             .min_by_key(|(_, list)| list.first().map(|kept| kept.since))?;
         let list = self.kept.get_mut(&class)?;
-        let Kept { core, .. } = list.remove(0);
+        let Kept { raw, .. } = list.remove(0);
         if list.is_empty() {
             self.kept.remove(&class);
         }
-        self.report.forget_kept(&core);
-        Some(core)
-    }
-}
-
-impl PoolReport {
-    fn begin_use(&mut self, bytes: usize) {
-        self.used += 1;
-        self.used_bytes += bytes;
-        self.peak = self.peak.max(self.used);
-        self.peak_bytes = self.peak_bytes.max(self.used_bytes);
-    }
-
-    fn forget_kept(&mut self, core: &Core) {
-        self.kept -= 1;
-        self.kept_bytes -= core.size();
-        self.given_up += 1;
+        self.report.end_keeping(raw.size());
+        self.report.given_up += 1;
+        Some(raw)
     }
 }
 
 impl Home {
+    /// This home for a buffer that has one already: it goes there when this one gives it up.
+    pub(crate) fn before(self, next: Option<Home>) -> Home {
+        Home { next: next.map(Box::new), ..self }
+    }
+
+    /// The home to go to when the pool does not keep it.
+    pub(crate) fn next(&mut self) -> Option<Home> {
+        self.next.take().map(|next| *next)
+    }
+
     /// Keeps a buffer that nobody uses any more, within the limits.
-    pub(crate) fn take_back(&self, core: Box<Core>) {
+    pub(crate) fn take_back(&self, raw: RawBuffer) {
         let Some(pool) = self.pool.upgrade() else { return };
-        let mut freed: smallvec::SmallVec<[Box<Core>; 4]> = smallvec::SmallVec::new();
+        let mut freed: smallvec::SmallVec<[RawBuffer; 2]> = smallvec::SmallVec::new();
         let mut state = lock(&pool.state);
-        state.report.used -= 1;
-        state.report.used_bytes -= core.size();
+        state.report.end_use(raw.size());
         let PoolLimits { bytes, buffers } = pool.limits;
-        if core.size() > bytes || buffers == 0 || !core.reusable() {
+        if raw.size() > bytes || buffers == 0 || !raw.reusable() {
             state.report.given_up += 1;
-            freed.push(core);
+            freed.push(raw);
         } else {
-            while state.report.kept_bytes + core.size() > bytes || state.report.kept >= buffers {
+            while state.report.kept_bytes + raw.size() > bytes || state.report.kept >= buffers {
                 match state.evict() {
                     Some(old) => freed.push(old),
                     None => break,
                 }
             }
-            state.report.kept += 1;
-            state.report.kept_bytes += core.size();
-            let class = class_of(core.size());
-            state.kept.entry(class).or_default().push(Kept { core, since: Instant::now() });
+            state.report.begin_keeping(raw.size());
+            let class = class_of(raw.size());
+            state.kept.entry(class).or_default().push(Kept { raw, since: Instant::now() });
         }
         drop(state);
         drop(freed);
@@ -306,89 +243,4 @@ impl fmt::Debug for Pool {
 
 #[cfg(test)]
 #[cfg(not(loom))]
-mod tests {
-    use super::*;
-    use crate::kind;
-
-    fn pool(bytes: usize, buffers: usize) -> Pool {
-        let mem = kind::allocator(TensorMemory::Mem).unwrap();
-        Pool::new(mem).with_limits(PoolLimits { bytes, buffers })
-    }
-
-    fn get(pool: &Pool, bytes: usize) -> RawBuffer {
-        pool.allocate(&Request::new(bytes).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn classes_waste_an_eighth_at_most() {
-        let small = (0..100_000).step_by(if cfg!(miri) { 331 } else { 1 });
-        for bytes in small.chain([1 << 20, (1 << 20) + 1, 8_294_400, (1 << 40) + 1]) {
-            let class = class_of(bytes);
-            assert!(class >= bytes && class <= bytes.max(256) + bytes / 8 + 256, "{bytes} {class}");
-            assert_eq!(class_of(class), class, "{bytes}");
-        }
-    }
-
-    #[test]
-    fn keeps_the_identity_of_what_it_reuses() {
-        let pool = pool(1 << 20, 8);
-        let first = get(&pool, 1000);
-        let id = first.identity().id();
-        let alive = first.identity().weak();
-        drop(first);
-        assert_eq!(get(&pool, 900).identity().id(), id);
-        assert!(alive.upgrade().is_some());
-        pool.trim();
-        assert!(alive.upgrade().is_none());
-        let report = pool.report();
-        assert_eq!((report.hits, report.misses, report.kept, report.used), (1, 1, 0, 0));
-    }
-
-    #[test]
-    fn stays_within_its_limits() {
-        let pool = pool(4096, 3);
-        let all: Vec<_> = (0..5).map(|_| get(&pool, 512)).collect();
-        assert_eq!(pool.report().used, 5);
-        drop(all);
-        let report = pool.report();
-        assert_eq!((report.kept, report.given_up, report.used), (3, 2, 0));
-        drop(get(&pool, 3000));
-        assert!(pool.report().kept_bytes <= 4096);
-        drop(get(&pool, 8192));
-        assert!(pool.report().kept_bytes <= 4096);
-        assert_eq!(pool.report().limits().buffers, 5);
-    }
-
-    #[test]
-    fn a_pool_may_go_before_its_buffers() {
-        let pool = pool(1 << 20, 8);
-        let raw = get(&pool, 512);
-        let alive = raw.identity().weak();
-        drop(pool);
-        assert!(alive.upgrade().is_some());
-        drop(raw);
-        assert!(alive.upgrade().is_none());
-    }
-
-    #[test]
-    fn alignment_is_honoured_on_reuse() {
-        let pool = pool(1 << 20, 8);
-        drop(get(&pool, 512));
-        let request = Request::new(512).unwrap().with_align(4096).unwrap();
-        let raw = pool.allocate(&request).unwrap();
-        assert_eq!(raw.fixed_address().unwrap().addr().get() % 4096, 0);
-    }
-
-    #[test]
-    fn names_follow_the_user() {
-        let pool = pool(1 << 20, 8);
-        let request = Request::new(512).unwrap();
-        drop(pool.allocate(&request.with_name(Some("pooled-first"))).unwrap());
-        let raw = pool.allocate(&request.with_name(Some("pooled-second"))).unwrap();
-        let names: Vec<_> =
-            crate::statistics::report().into_iter().filter_map(|live| live.name).collect();
-        assert!(names.iter().any(|name| &**name == "pooled-second"));
-        assert!(!names.iter().any(|name| &**name == "pooled-first"));
-        drop(raw);
-    }
-}
+mod tests;

@@ -126,7 +126,7 @@ pub struct RawBuffer {
 }
 
 /// What stays together when a raw buffer goes through a pool.
-pub(crate) struct Core {
+struct Core {
     memory: Box<dyn RawMemory>,
     /// Shared with other mappings of the same kernel object.
     ledger: Arc<Ledger>,
@@ -178,18 +178,18 @@ impl RawBuffer {
         RawBuffer { core: Some(Box::new(core)), name, home: None, refusals: vec![] }
     }
 
-    /// A core from a pool, in use again.
-    pub(crate) fn again(core: Box<Core>, name: Option<&str>, home: Home) -> RawBuffer {
-        let name: Option<Arc<str>> = name.map(Arc::from);
-        if let Some(record) = &core.record {
-            record.rename(name.clone());
+    /// The same buffer in use again, by another name.
+    pub(crate) fn again(mut self, name: Option<&str>) -> RawBuffer {
+        self.name = name.map(Arc::from);
+        if let Some(record) = &self.core().record {
+            record.rename(self.name.clone());
         }
-        RawBuffer { core: Some(core), name, home: Some(home), refusals: vec![] }
+        self
     }
 
-    /// The same buffer, to go home to a pool when dropped.
+    /// The same buffer, to go home to a pool when dropped, and from there to the home it has.
     pub(crate) fn with_home(mut self, home: Home) -> RawBuffer {
-        self.home = Some(home);
+        self.home = Some(home.before(self.home.take()));
         self
     }
 
@@ -339,20 +339,8 @@ impl RawBuffer {
         self.core().memory.seal_for_others()
     }
 
-    /// Remembers that others may hold the bytes: a pool must not reuse them.
-    #[cfg(linux_like)]
-    pub(crate) fn mark_shared(&self) {
-        self.core().shared.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Core {
-    pub(crate) fn size(&self) -> usize {
-        self.size
-    }
-
     pub(crate) fn is_aligned(&self, align: usize) -> bool {
-        match self.address {
+        match self.core().address {
             CpuAddress::Fixed(address) => address.addr().get().is_multiple_of(align),
             _ => false,
         }
@@ -360,7 +348,14 @@ impl Core {
 
     /// Whether nobody outside this process can hold the bytes, or has taken some away.
     pub(crate) fn reusable(&self) -> bool {
-        !self.shared.load(Ordering::Relaxed) && self.memory.intact().is_ok()
+        let core = self.core();
+        !core.shared.load(Ordering::Relaxed) && core.memory.intact().is_ok()
+    }
+
+    /// Remembers that others may hold the bytes: a pool must not reuse them.
+    #[cfg(linux_like)]
+    pub(crate) fn mark_shared(&self) {
+        self.core().shared.store(true, Ordering::Relaxed);
     }
 }
 
@@ -374,8 +369,14 @@ impl Drop for Core {
 
 impl Drop for RawBuffer {
     fn drop(&mut self) {
-        if let (Some(core), Some(home)) = (self.core.take(), self.home.take()) {
-            home.take_back(core);
+        if let (Some(core), Some(mut home)) = (self.core.take(), self.home.take()) {
+            let next = home.next();
+            home.take_back(RawBuffer {
+                core: Some(core),
+                name: None,
+                home: next,
+                refusals: vec![],
+            });
         }
     }
 }
