@@ -53,7 +53,7 @@ pub(crate) fn ask(path: &Path) -> Result<(OwnedFd, Capability)> {
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let failed = |errno: Errno| match errno {
         Errno::BUSY | Errno::NODEV | Errno::NXIO => Error::driver(path, "opening", errno),
-        _ => Error::Open { path: path.to_owned(), source: errno.into() },
+        _ => Error::Open { path: path.to_owned(), cause: errno.into() },
     };
     let not = |found| Error::NotACamera { path: path.to_owned(), found };
     // Looked at first: opening a pipe or a tape may have effects.

@@ -18,13 +18,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The device cannot be opened.
-    #[error("cannot open {}: {source}{}", path.display(), advice(source))]
+    #[error("cannot open {}: {cause}{}", path.display(), advice(cause))]
     Open {
         /// The path.
         path: PathBuf,
         /// The system's answer.
-        #[source]
-        source: io::Error,
+        cause: io::Error,
     },
     /// The device can be opened but gives no frames.
     #[error("{} is no camera: it is {found}", path.display())]
@@ -99,25 +98,23 @@ pub enum Error {
     #[error("the stream is paused: call resume() first")]
     Paused,
     /// The driver cannot export its buffers.
-    #[error("{} does not export its buffers as DMA-BUF: {source}", path.display())]
+    #[error("{} does not export its buffers as DMA-BUF: {cause}", path.display())]
     NoExport {
         /// The path.
         path: PathBuf,
         /// The system's answer.
-        #[source]
-        source: io::Error,
+        cause: io::Error,
     },
     /// The driver refuses to capture into memory from outside.
     #[error(
-        "{} refuses to capture into this DMA-BUF: {source}{}",
-        path.display(), refusal_words(source)
+        "{} refuses to capture into this DMA-BUF: {cause}{}",
+        path.display(), refusal_words(cause)
     )]
     BufferRefused {
         /// The path.
         path: PathBuf,
         /// The system's answer.
-        #[source]
-        source: io::Error,
+        cause: io::Error,
     },
     /// Memory from outside that does not fit the frames.
     #[error("buffer {index} has {have} bytes for plane {plane}, the camera writes {need}")]
@@ -156,15 +153,14 @@ pub enum Error {
         name: String,
     },
     /// A system call failed.
-    #[error("{}: {what} failed: {source}", path.display())]
+    #[error("{}: {what} failed: {cause}", path.display())]
     System {
         /// The path.
         path: PathBuf,
         /// The call, in words.
         what: &'static str,
         /// The system's answer.
-        #[source]
-        source: io::Error,
+        cause: io::Error,
     },
     /// The frame does not make a tensor.
     #[error(transparent)]
@@ -187,7 +183,7 @@ impl Error {
                 let holders = holders::of(&path);
                 Error::Busy { path, what, holders }
             }
-            _ => Error::System { path, what, source: errno.into() },
+            _ => Error::System { path, what, cause: errno.into() },
         }
     }
 
@@ -202,8 +198,8 @@ impl Error {
     }
 }
 
-fn advice(source: &io::Error) -> &'static str {
-    match source.kind() {
+fn advice(cause: &io::Error) -> &'static str {
+    match cause.kind() {
         io::ErrorKind::PermissionDenied => {
             " (add the user to the group that owns it, usually video)"
         }
@@ -212,8 +208,8 @@ fn advice(source: &io::Error) -> &'static str {
     }
 }
 
-fn refusal_words(source: &io::Error) -> &'static str {
-    match source.raw_os_error() {
+fn refusal_words(cause: &io::Error) -> &'static str {
+    match cause.raw_os_error() {
         Some(libc::EFAULT | libc::EINVAL | libc::ENOMEM | libc::EIO) => {
             " (its hardware may need contiguous memory: take a CMA heap such as \
              Source::Heap(\"reserved\"), or let the driver export its own buffers)"

@@ -38,7 +38,7 @@ impl Plane {
         let raw = home.raw()?;
         let failed = |errno: rustix::io::Errno| Error::System {
             what: "looking at the descriptor",
-            source: errno.into(),
+            cause: errno.into(),
         };
         let stat = rustix::fs::fstat(raw.descriptor()?).map_err(failed)?;
         let key = key_of(&stat);
@@ -150,7 +150,7 @@ unsafe impl RawMemory for Window {
         if let Some(fd) = self.dma() {
             kernel::synchronise(fd, access.writes(), false).map_err(|errno| Error::System {
                 what: "beginning CPU access to the frame",
-                source: errno.into(),
+                cause: errno.into(),
             })?;
         }
         Ok(self.address)

@@ -298,7 +298,7 @@ impl Session {
     fn refused(&self, what: &'static str, errno: Errno) -> Error {
         let ours = self.requested.memory == MEMORY_DMABUF;
         match Error::driver(&self.device.path, what, errno) {
-            Error::System { path, source, .. } if ours => Error::BufferRefused { path, source },
+            Error::System { path, cause, .. } if ours => Error::BufferRefused { path, cause },
             other => other,
         }
     }
@@ -342,7 +342,7 @@ fn exported(device: &Device, index: usize, plane: usize, len: usize) -> Result<P
     let fd = kernel::export_buffer(device.as_fd(), device.kind, index as u32, plane as u32);
     let fd =
         fd.map_err(|errno| match Error::driver(&device.path, "exporting a buffer", errno) {
-            Error::System { path, source, .. } => Error::NoExport { path, source },
+            Error::System { path, cause, .. } => Error::NoExport { path, cause },
             other => other,
         })?;
     Ok(Plane::dma(import(fd, len, Protection::Writable, Some("camera"))?)?)

@@ -105,7 +105,7 @@ mod tests {
             ["the output cannot be written", "no space left"]
         );
         let quoting =
-            tenure::memory::Error::Open { path: "x".into(), source: io::Error::other("gone") };
+            tenure::memory::Error::Open { path: "x".into(), cause: io::Error::other("gone") };
         assert_eq!(chain(&Failure::Memory(quoting)), ["cannot open x: gone"]);
     }
 

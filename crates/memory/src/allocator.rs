@@ -11,7 +11,9 @@ pub(crate) const LARGEST_ALIGNMENT: usize = 2 << 20;
 
 /// The address of buffers without bytes: aligned like all others, and never read.
 pub(crate) fn nowhere() -> std::ptr::NonNull<u8> {
-    std::ptr::NonNull::without_provenance(const { std::num::NonZero::new(ALIGNMENT).unwrap() })
+    std::ptr::NonNull::without_provenance(
+        const { std::num::NonZero::new(LARGEST_ALIGNMENT).unwrap() },
+    )
 }
 
 /// What the CPU will do with memory that devices use too. A hint: only memory that the CPU can do

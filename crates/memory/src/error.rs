@@ -96,22 +96,20 @@ pub enum Error {
         source: Option<io::Error>,
     },
     /// A file that cannot be opened.
-    #[error("cannot open {}: {source}", path.display())]
+    #[error("cannot open {}: {cause}", path.display())]
     Open {
         /// The path.
         path: std::path::PathBuf,
-        /// The system's answer.
-        #[source]
-        source: io::Error,
+        /// The system's answer; part of the text, so no source besides.
+        cause: io::Error,
     },
     /// A system call failed.
-    #[error("{what} failed: {source}")]
+    #[error("{what} failed: {cause}")]
     System {
         /// The call, in words.
         what: &'static str,
-        /// The system's answer.
-        #[source]
-        source: io::Error,
+        /// The system's answer; part of the text, so no source besides.
+        cause: io::Error,
     },
     /// More bytes than can be addressed, or an alignment that is no power of two.
     #[error(
@@ -283,8 +281,8 @@ pub enum MessageFault {
 impl Error {
     /// A failed system call in words.
     #[cfg(linux_like)]
-    pub(crate) fn system(what: &'static str, source: impl Into<io::Error>) -> Error {
-        Error::System { what, source: source.into() }
+    pub(crate) fn system(what: &'static str, cause: impl Into<io::Error>) -> Error {
+        Error::System { what, cause: cause.into() }
     }
 
     /// Whether waiting or dropping a guard would help.

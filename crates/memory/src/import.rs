@@ -16,7 +16,7 @@ use crate::kind::dma::DmaBuf;
 use crate::kind::file::Mapped;
 use crate::kind::shm::Shared;
 use crate::mapping::Mapping;
-use crate::{Buffer, CpuAccess, Error, ObjectKey, RawBuffer, Result, TensorMemory, registry};
+use crate::{Buffer, Error, ObjectKey, RawBuffer, Result, TensorMemory, registry};
 
 /// How imported memory is mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,9 +71,7 @@ pub fn import(
     }
     let raw = match inspected.object {
         Object::File => RawBuffer::new(Mapped::new(fd, size)?, name),
-        Object::DmaBuf => {
-            RawBuffer::new(DmaBuf::new(fd, size, writable, CpuAccess::ReadWrite)?, name)
-        }
+        Object::DmaBuf => RawBuffer::new(DmaBuf::imported(fd, size, writable)?, name),
         Object::Sealable(_) => RawBuffer::new(map_sealed(fd, size, writable)?, name),
     };
     raw.mark_shared();
@@ -145,7 +143,7 @@ fn map_sealed(fd: OwnedFd, size: usize, writable: bool) -> Result<Shared> {
 /// If it cannot be opened or is not a regular file.
 pub fn open_file(path: impl AsRef<Path>) -> Result<Buffer> {
     let path = path.as_ref();
-    let file = File::open(path).map_err(|source| Error::Open { path: path.into(), source })?;
+    let file = File::open(path).map_err(|cause| Error::Open { path: path.into(), cause })?;
     match inspect(file.as_fd())?.object {
         Object::File | Object::Sealable(_) => {}
         Object::DmaBuf => return Err(Error::NotMemory { found: "a DMA-BUF" }),

@@ -80,24 +80,41 @@ impl Mapping {
     /// starts at a multiple of one, so that the kernel can use them.
     #[cfg(linux_like)]
     pub(crate) fn shared(fd: BorrowedFd<'_>, bytes: usize, writable: bool) -> Result<Mapping> {
+        Mapping::shared_aligned(fd, bytes, 1, writable)
+    }
+
+    /// The same, at a multiple of `align` too; `AGAIN` if other threads were always quicker to
+    /// take the addresses that would do.
+    #[cfg(linux_like)]
+    pub(crate) fn shared_aligned(
+        fd: BorrowedFd<'_>,
+        bytes: usize,
+        align: usize,
+        writable: bool,
+    ) -> Result<Mapping> {
         let protection =
             if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
         let map = |hint| Mapping::of_file(hint, fd, bytes, protection, MapFlags::SHARED);
-        if bytes < LARGE_PAGE {
+        let wanted = if bytes >= LARGE_PAGE { align.max(LARGE_PAGE) } else { align };
+        if wanted <= page_size() || bytes == 0 {
             return map(ptr::null_mut());
         }
         // The hint is room that was mapped and given back; now and then another thread takes it
         // first. Mapping over the room instead would leave a hole there if the file refuses, and
         // giving the room back would unmap whatever another thread has put into that hole.
-        let hint = || Mapping::anonymous(bytes, LARGE_PAGE).map(|room| room.start());
+        let hint = || Mapping::anonymous(bytes, wanted).map(|room| room.start());
         let mut mapping = map(hint()?)?;
         for _ in 0..3 {
-            if mapping.address.addr().get().is_multiple_of(LARGE_PAGE) {
+            if mapping.address.addr().get().is_multiple_of(wanted) {
                 break;
             }
             mapping = map(hint()?)?;
         }
-        Ok(mapping)
+        if mapping.address.addr().get().is_multiple_of(align) {
+            Ok(mapping)
+        } else {
+            Err(Errno::AGAIN)
+        }
     }
 
     /// Pages of a file for this process alone: writing changes a copy, never the file.

@@ -70,7 +70,7 @@ fn small_blocks_are_refused() {
 fn named_memory_leaves_no_name_behind() {
     child::alone("named_memory_leaves_no_name_behind", || {
         let name = format!("/tenure-cramped-{}", std::process::id());
-        let named = shm::Shm::new().named(&name);
+        let named = shm::Shm::named(&name);
         let error = cramped(|| named.allocate(&Request::new(256 << 20).unwrap()).unwrap_err());
         assert!(is_out_of_memory(&error, TensorMemory::Shm, 256 << 20), "{error:?}");
         assert!(!fs::exists(format!("/dev/shm{name}")).unwrap());

@@ -54,7 +54,7 @@ fn memory_files_are_refused_and_come_back() {
 fn named_memory_is_refused_without_a_trace() {
     child::alone("named_memory_is_refused_without_a_trace", || {
         let name = format!("/tenure-full-{}", std::process::id());
-        let named = shm::Shm::new().named(&name);
+        let named = shm::Shm::named(&name);
         let mut full = Full::but(0);
         let error = named.allocate(&request()).unwrap_err();
         assert!(error.to_string().contains(FULL), "{error}");

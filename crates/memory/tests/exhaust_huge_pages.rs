@@ -58,8 +58,7 @@ fn with_reserve(pages: usize, work: impl FnOnce()) {
 
 fn with_variants(work: impl FnOnce(&[Variant])) {
     with_reserve(PAGES, || {
-        let mut huge = Variant::new("huge shm", Shm::new().huge_pages(HugePages::TwoMiB));
-        huge.largest_align = HUGE;
+        let huge = Variant::new("huge shm", Shm::huge_pages(HugePages::TwoMiB));
         work(&[huge.pooled(), huge]);
     });
 }
@@ -67,7 +66,7 @@ fn with_variants(work: impl FnOnce(&[Variant])) {
 #[test]
 fn pages_are_huge() {
     with_reserve(4, || {
-        let shm = Shm::new().huge_pages(HugePages::TwoMiB);
+        let shm = Shm::huge_pages(HugePages::TwoMiB);
         let free = || {
             let text = fs::read_to_string("/proc/meminfo").unwrap();
             let line = text.lines().find(|line| line.starts_with("HugePages_Free:")).unwrap();
@@ -85,7 +84,7 @@ fn pages_are_huge() {
 #[test]
 fn without_pages_there_is_a_clear_error() {
     with_reserve(1, || {
-        let shm = Shm::new().huge_pages(HugePages::TwoMiB);
+        let shm = Shm::huge_pages(HugePages::TwoMiB);
         let error = shm.allocate(&Request::new(64 * HUGE).unwrap()).unwrap_err();
         match &error {
             Error::OutOfMemory { bytes, source: Some(_), .. } => assert_eq!(*bytes, 64 * HUGE),
@@ -113,7 +112,7 @@ fn pages_that_their_maker_takes_back_do_not_kill() {
     // The file keeps its size, but its page goes to somebody else.
     let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     rustix::fs::fallocate(&theirs, hole, 0, HUGE as u64).unwrap();
-    let shm = Shm::new().huge_pages(HugePages::TwoMiB);
+    let shm = Shm::huge_pages(HugePages::TwoMiB);
     let request = Request::new(HUGE).unwrap();
     let taken: Vec<_> = std::iter::from_fn(|| shm.allocate(&request).ok()).collect();
     assert!(!taken.is_empty());

@@ -61,7 +61,7 @@ fn names() -> usize {
 }
 
 fn named(name: &str, bytes: usize) -> tenure_memory::Result<Buffer> {
-    Ok(Buffer::from_raw(Shm::new().named(name).allocate(&Request::new(bytes)?)?))
+    Ok(Buffer::from_raw(Shm::named(name).allocate(&Request::new(bytes)?)?))
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn memory_files_do_not_need_dev_shm() {
 #[test]
 fn a_pool_says_so_too() {
     with_small_shm("a_pool_says_so_too", || {
-        let pool = Pool::over(std::sync::Arc::new(Shm::new().named("/pooled")), Default::default());
+        let pool = Pool::over(std::sync::Arc::new(Shm::named("/pooled")), Default::default());
         let error = pool.allocate(&Request::new(2 << 20).unwrap()).unwrap_err();
         assert!(matches!(error, Error::OutOfMemory { .. }), "{error:?}");
         let report = pool.report();

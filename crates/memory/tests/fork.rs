@@ -72,7 +72,7 @@ fn what_the_child_drops_the_parent_keeps() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&[1; 5000]).unwrap();
         let name = format!("/tenure-fork-{}", std::process::id());
-        let named = shm::Shm::new().named(&name).allocate(&Request::new(5000).unwrap()).unwrap();
+        let named = shm::Shm::named(&name).allocate(&Request::new(5000).unwrap()).unwrap();
         let named = Buffer::from_raw(named);
         named.write().unwrap().as_bytes_mut().fill(1);
         let mut all = vec![named, open_file(file.path()).unwrap()];

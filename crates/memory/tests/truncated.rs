@@ -166,7 +166,7 @@ fn named_memory_cut_by_another_process() {
         return;
     }
     let name = Name::new("cut");
-    let raw = Shm::new().named(&name.0).allocate(&Request::new(4 * PAGE).unwrap()).unwrap();
+    let raw = Shm::named(&name.0).allocate(&Request::new(4 * PAGE).unwrap()).unwrap();
     let buffer = Buffer::from_raw(raw);
     let reader = Buffer::from_raw(open_named(&name.0, false).unwrap());
     let mut guard = buffer.write().unwrap();
@@ -189,12 +189,12 @@ fn named_memory_cut_by_another_process() {
 #[test]
 fn named_memory_that_is_whole_stays_usable() {
     let name = Name::new("whole");
-    let raw = Shm::new().named(&name.0).allocate(&Request::new(5000).unwrap()).unwrap();
+    let raw = Shm::named(&name.0).allocate(&Request::new(5000).unwrap()).unwrap();
     let buffer = Buffer::from_raw(raw);
     buffer.write().unwrap().as_bytes_mut().fill(3);
     buffer.raw().unwrap().intact().unwrap();
     assert_eq!(fs::read(name.path()).unwrap()[4999], 3);
-    let error = Shm::new().named(&name.0).allocate(&Request::new(1).unwrap()).unwrap_err();
+    let error = Shm::named(&name.0).allocate(&Request::new(1).unwrap()).unwrap_err();
     assert!(error.to_string().contains("File exists"), "{error}");
     assert!(fs::exists(name.path()).unwrap(), "what another made is left alone");
     remove_named(&name.0).unwrap();
@@ -206,7 +206,7 @@ fn named_memory_that_is_whole_stays_usable() {
 #[test]
 fn pools_do_not_hand_out_what_was_cut() {
     let name = Name::new("pooled");
-    let pool = Pool::over(std::sync::Arc::new(Shm::new().named(&name.0)), Default::default());
+    let pool = Pool::over(std::sync::Arc::new(Shm::named(&name.0)), Default::default());
     let request = Request::new(4 * PAGE).unwrap();
     let buffer = Buffer::from_raw(pool.allocate(&request).unwrap());
     let guard = buffer.read().unwrap();

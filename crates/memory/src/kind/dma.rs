@@ -127,9 +127,6 @@ impl Source {
 
     fn serve(&self, request: &Request<'_>) -> Result<RawBuffer> {
         let page = crate::mapping::page_size();
-        if request.align() > page {
-            return Err(Error::BadRequest { bytes: request.bytes(), align: request.align() });
-        }
         // A buffer of nothing still is a buffer.
         let bytes = request.bytes().max(1).next_multiple_of(page);
         check_room(TensorMemory::Dma, bytes)?;
@@ -140,7 +137,7 @@ impl Source {
         if let Some(name) = request.name() {
             request::set_name(fd.as_fd(), name);
         }
-        let buffer = DmaBuf::new(fd, request.bytes(), true, request.cpu())?;
+        let buffer = DmaBuf::made(fd, request)?;
         Ok(RawBuffer::new(buffer, request.name()))
     }
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::bus::Watch;
 use crate::descriptor::still_has;
 use crate::kind::room::check_room;
-use crate::mapping::{LARGE_PAGE, page_size, whole_pages};
+use crate::mapping::{page_size, whole_pages};
 use crate::{Allocator, Error, RawBuffer, Request, Result, TensorMemory, Why};
 
 #[cfg_attr(not(posix_shm), path = "shm/named_elsewhere.rs")]
@@ -27,13 +27,22 @@ pub(crate) use raw::Shared;
 ///
 /// ```no_run
 /// use tenure_memory::kind::shm::{HugePages, Shm};
-/// let named = Shm::new().named("/camera0");
-/// let huge = Shm::new().huge_pages(HugePages::TwoMiB);
+/// let named = Shm::named("/camera0");
+/// let huge = Shm::huge_pages(HugePages::TwoMiB);
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Shm {
-    posix_name: Option<String>,
-    huge: Option<HugePages>,
+    pages: Pages,
+}
+
+/// Where the pages come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum Pages {
+    #[default]
+    MemoryFile,
+    /// A file in `/dev/shm`.
+    Posix(String),
+    Reserve(HugePages),
 }
 
 /// Sizes of huge pages, which the administrator must have set aside.
@@ -61,7 +70,7 @@ impl HugePages {
     }
 }
 
-static DEFAULT: Shm = Shm { posix_name: None, huge: None };
+static DEFAULT: Shm = Shm { pages: Pages::MemoryFile };
 static REFUSED: OnceLock<Option<Why>> = OnceLock::new();
 
 pub(super) fn probe() -> Result<&'static dyn Allocator, Why> {
@@ -87,13 +96,13 @@ impl Shm {
     /// Named POSIX shared memory (`/dev/shm`), created anew and removed by
     /// [`remove_named`]. It cannot be sealed: if another process shortens it, the bytes that are
     /// gone read as zero and the tensor says so.
-    pub fn named(self, name: &str) -> Shm {
-        Shm { posix_name: Some(name.to_owned()), ..self }
+    pub fn named(name: &str) -> Shm {
+        Shm { pages: Pages::Posix(name.to_owned()) }
     }
 
-    /// Huge pages from the kernel's reserve.
-    pub fn huge_pages(self, size: HugePages) -> Shm {
-        Shm { huge: Some(size), ..self }
+    /// Sealed memory files of huge pages from the kernel's reserve.
+    pub fn huge_pages(size: HugePages) -> Shm {
+        Shm { pages: Pages::Reserve(size) }
     }
 }
 
@@ -105,33 +114,29 @@ impl Allocator for Shm {
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
         let size = request.bytes();
         let out_of_memory = |errno| no_room(size, errno);
-        let unit = self.huge.map_or_else(page_size, HugePages::bytes);
+        let (unit, ordinary) = match self.pages {
+            Pages::Reserve(huge) => (huge.bytes(), false),
+            Pages::MemoryFile | Pages::Posix(_) => (page_size(), true),
+        };
         let whole = whole_pages(size)
             .and_then(|bytes| bytes.checked_next_multiple_of(unit).ok_or(Errno::OVERFLOW))
             .map_err(out_of_memory)?;
-        if request.align() > unit && whole < LARGE_PAGE {
-            return Err(Error::BadRequest { bytes: size, align: request.align() });
-        }
-        if self.huge.is_none() {
+        if ordinary {
             // Needs a descriptor, so it is asked before the file takes what may be the last one.
             check_room(TensorMemory::Shm, whole)?;
         }
-        let (fd, sealable) = match &self.posix_name {
-            Some(name) => (named::create(name)?, false),
-            None => {
-                let flags = self.huge.map_or(MemfdFlags::empty(), HugePages::flag);
-                let fd = memory_file(request.name().unwrap_or("tenure"), flags)
-                    .map_err(|errno| Error::system("making a memory file", errno))?;
-                (fd, true)
-            }
+        let file = |flags| {
+            memory_file(request.name().unwrap_or("tenure"), flags)
+                .map_err(|errno| Error::system("making a memory file", errno))
         };
-        let undo = self.posix_name.as_deref().map(named::Undo::new);
-        let mapping = reserve::reserve_and_map(fd.as_fd(), whole, self.huge.is_none())
+        let (fd, undo) = match &self.pages {
+            Pages::MemoryFile => (file(MemfdFlags::empty())?, None),
+            Pages::Reserve(huge) => (file(huge.flag())?, None),
+            Pages::Posix(name) => (named::create(name)?, Some(named::Undo::new(name))),
+        };
+        let mapping = reserve::reserve_and_map(fd.as_fd(), whole, request.align(), ordinary)
             .map_err(out_of_memory)?;
-        if !mapping.address().addr().get().is_multiple_of(request.align()) {
-            // Other threads were always quicker to take the addresses that would do.
-            return Err(out_of_memory(Errno::AGAIN));
-        }
+        let sealable = undo.is_none();
         if sealable {
             // No other seals yet: read-only sharing adds one later.
             fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)
@@ -141,7 +146,7 @@ impl Allocator for Shm {
                 return Err(Error::Truncated);
             }
         }
-        let lasting = sealable && self.huge.is_none();
+        let lasting = sealable && ordinary;
         let watch = if lasting { None } else { Some(Watch::new(&mapping, fd.as_fd(), true)?) };
         let shared = Shared::new(fd, mapping, size, true, watch)?;
         undo.into_iter().for_each(named::Undo::keep);

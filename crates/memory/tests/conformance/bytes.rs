@@ -45,10 +45,10 @@ pub(super) fn sizes_are_as_asked(variant: &Variant) {
 }
 
 pub(super) fn alignments_are_as_asked(variant: &Variant) {
-    let most = if cfg!(miri) { 4096 } else { variant.largest_align };
+    let most = if cfg!(miri) { 4096 } else { 2 << 20 };
     let aligns = (0..=21).map(|power| 1 << power).filter(|align| *align <= most);
     for align in aligns {
-        for bytes in if cfg!(miri) { [1, 100, 257] } else { [1, 5000, 300 << 10] } {
+        for bytes in if cfg!(miri) { [0, 1, 257] } else { [0, 5000, 300 << 10] } {
             let request = Request::new(bytes).unwrap().with_align(align).unwrap();
             let buffer = Buffer::from_raw(variant.allocator.allocate(&request).unwrap());
             let address = buffer.read().unwrap().as_bytes().as_ptr().addr();

@@ -75,7 +75,7 @@ impl Allocator for Named {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("/tenure-conformance-{}-{number}", std::process::id());
-        let raw = kind::shm::Shm::new().named(&name).allocate(request)?;
+        let raw = kind::shm::Shm::named(&name).allocate(request)?;
         kind::shm::remove_named(&name)?;
         Ok(raw)
     }

@@ -9,8 +9,6 @@ use tenure_memory::{Allocator, Buffer, Pool, Request, TensorMemory};
 pub(crate) struct Variant {
     pub(crate) name: String,
     pub(crate) allocator: Arc<dyn Allocator>,
-    /// The largest alignment that it serves.
-    pub(crate) largest_align: usize,
     /// Whether its memory has a descriptor to share it with.
     pub(crate) descriptors: bool,
     /// The pool, if it is one: sizes are rounded up, and memory outlives its buffers.
@@ -20,14 +18,7 @@ pub(crate) struct Variant {
 impl Variant {
     pub(crate) fn new(name: impl Into<String>, allocator: impl Allocator + 'static) -> Variant {
         let descriptors = matches!(allocator.memory(), TensorMemory::Shm | TensorMemory::Dma);
-        Variant {
-            name: name.into(),
-            allocator: Arc::new(allocator),
-            // Memory files and DMA-BUFs start at a page.
-            largest_align: if descriptors { 4096 } else { 2 << 20 },
-            descriptors,
-            pool: None,
-        }
+        Variant { name: name.into(), allocator: Arc::new(allocator), descriptors, pool: None }
     }
 
     /// The same, with a pool around it.

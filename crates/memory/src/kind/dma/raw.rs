@@ -4,11 +4,13 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
+use rustix::io::Errno;
+
 use super::request;
 use crate::allocator::CpuAccess;
 use crate::descriptor::object_key;
 use crate::mapping::Mapping;
-use crate::{Access, CpuAddress, Error, ObjectKey, RawMemory, Result, TensorMemory};
+use crate::{Access, CpuAddress, Error, ObjectKey, RawMemory, Request, Result, TensorMemory};
 
 /// A DMA-BUF, mapped for the CPU unless nobody asked for that.
 pub(crate) struct DmaBuf {
@@ -20,17 +22,30 @@ pub(crate) struct DmaBuf {
 }
 
 impl DmaBuf {
-    pub(crate) fn new(fd: OwnedFd, size: usize, writable: bool, cpu: CpuAccess) -> Result<DmaBuf> {
-        let mapping = match cpu {
+    /// One that was made for a request.
+    pub(super) fn made(fd: OwnedFd, request: &Request<'_>) -> Result<DmaBuf> {
+        let size = request.bytes();
+        let mapping = match request.cpu() {
             CpuAccess::None => None,
             _ => Some(
-                Mapping::shared(fd.as_fd(), size, writable)
-                    .map_err(|errno| Error::system("mapping the DMA-BUF", errno))?,
+                Mapping::shared_aligned(fd.as_fd(), size, request.align(), true)
+                    .map_err(mapping_failed)?,
             ),
         };
         let key = object_key(fd.as_fd())?;
-        Ok(DmaBuf { mapping, fd, size, writable, key })
+        Ok(DmaBuf { mapping, fd, size, writable: true, key })
     }
+
+    /// One that came from elsewhere.
+    pub(crate) fn imported(fd: OwnedFd, size: usize, writable: bool) -> Result<DmaBuf> {
+        let mapping = Mapping::shared(fd.as_fd(), size, writable).map_err(mapping_failed)?;
+        let key = object_key(fd.as_fd())?;
+        Ok(DmaBuf { mapping: Some(mapping), fd, size, writable, key })
+    }
+}
+
+fn mapping_failed(errno: Errno) -> Error {
+    Error::system("mapping the DMA-BUF", errno)
 }
 
 // SAFETY: the mapping covers `size` bytes and stays until `self` is dropped; a DMA-BUF cannot

@@ -7,15 +7,16 @@ use rustix::io::Errno;
 
 use crate::mapping::{LARGE_PAGE, Mapping, page_size};
 
-/// Makes sure that all bytes exist and maps them. `ordinary` pages come from main memory and are
+/// Makes sure that all bytes exist and maps them, at a multiple of `align` if that can be had. `ordinary` pages come from main memory and are
 /// gathered into large ones where the kernel can; others come from a reserve of their own.
 pub(super) fn reserve_and_map(
     fd: BorrowedFd<'_>,
     bytes: usize,
+    align: usize,
     ordinary: bool,
 ) -> Result<Mapping, Errno> {
     fs::ftruncate(fd, bytes as u64)?;
-    let mapping = Mapping::shared(fd, bytes, true)?;
+    let mapping = Mapping::shared_aligned(fd, bytes, align, true)?;
     if ordinary && bytes >= LARGE_PAGE {
         // One page of each large page's range for the others to be gathered around: ten times as
         // fast as making them all.
