@@ -257,6 +257,17 @@ pub enum MessageFault {
         /// Ours.
         known: u16,
     },
+    /// A packet too short to be a message.
+    #[error("it has {found} bytes, a message has at least {head}")]
+    NoHead {
+        /// Bytes that came.
+        found: usize,
+        /// Bytes of the smallest message.
+        head: usize,
+    },
+    /// The other side paused in the middle of a message, for longer than anyone waits.
+    #[error("the other side stopped in the middle of it: close the connection")]
+    Stalled,
     /// Longer than any message may be, or than what arrived.
     #[error("it says {said} bytes, at most {limit} are possible")]
     Length {

@@ -4,10 +4,12 @@
 //! module does not look into, and descriptors. Works on stream and sequenced-packet sockets; on a
 //! stream, several messages may follow each other.
 
-use std::io::{IoSlice, IoSliceMut};
+use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_type;
 use rustix::net::{
@@ -32,6 +34,8 @@ pub const MOST_DESCRIPTORS: usize = 4;
 
 const MARK: u32 = u32::from_le_bytes(*b"TNUR");
 const HEAD: usize = 12;
+/// How long the other side may pause in the middle of a message on a socket that does not block.
+const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// A message as it arrived: nothing in `body` has been believed yet.
 #[derive(Debug)]
@@ -42,7 +46,8 @@ pub struct Message {
     pub descriptors: SmallVec<[OwnedFd; MOST_DESCRIPTORS]>,
 }
 
-/// Sends a body with descriptors.
+/// Sends a body with descriptors. A socket that does not block refuses the message whole; once
+/// part of it is on its way, the rest is waited for.
 ///
 /// # Errors
 /// If body or descriptors are too many, or the socket refuses.
@@ -78,6 +83,7 @@ pub fn send(socket: impl AsFd, body: &[u8], descriptors: &[BorrowedFd<'_>]) -> R
                 ancillary.clear();
             }
             Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) if sent > 0 => wait_midway(socket.as_fd(), PollFlags::OUT)?,
             Err(Errno::PIPE | Errno::CONNRESET) => return Err(Error::Closed { midway: sent > 0 }),
             Err(errno) => return Err(Error::system("sending a message", errno)),
         }
@@ -110,10 +116,7 @@ pub fn receive(socket: impl AsFd) -> Result<Message> {
         return Err(Error::Closed { midway: false });
     }
     packet.truncate(got);
-    let short = || {
-        let limit = got.saturating_sub(HEAD);
-        Error::Message { reason: MessageFault::Length { said: HEAD, limit } }
-    };
+    let short = || Error::Message { reason: MessageFault::NoHead { found: got, head: HEAD } };
     let (head, body) = packet.split_first_chunk::<HEAD>().ok_or_else(short)?;
     let (count, len) = read_head(head)?;
     if body.len() != len || flags.contains(ReturnFlags::TRUNC) {
@@ -179,13 +182,37 @@ fn fill(
 ) -> Result<()> {
     let mut got = 0;
     while got < bytes.len() {
-        let (more, _) = once(socket, &mut bytes[got..], arrived)?;
+        let midway = !first || got > 0;
+        let (more, _) = match once(socket, &mut bytes[got..], arrived) {
+            Err(Error::System { cause, .. }) if midway && cause.kind() == ErrorKind::WouldBlock => {
+                wait_midway(socket, PollFlags::IN)?;
+                continue;
+            }
+            answer => answer?,
+        };
         if more == 0 {
             return Err(Error::Closed { midway: !first || got > 0 });
         }
         got += more;
     }
     Ok(())
+}
+
+/// Waits for the other side in the middle of a message, where giving up would leave the next one
+/// without its beginning. Not for long: the other side may never go on.
+fn wait_midway(socket: BorrowedFd<'_>, flags: PollFlags) -> Result<()> {
+    let stalled = Error::Message { reason: MessageFault::Stalled };
+    let blocks = fcntl_getfl(socket).is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK));
+    if blocks {
+        // Then it was the socket's own time limit that ended.
+        return Err(stalled);
+    }
+    let mut asked = [PollFd::from_borrowed_fd(socket, flags)];
+    match poll(&mut asked, Some(&PATIENCE)) {
+        Ok(0) => Err(stalled),
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(errno) => Err(Error::system("waiting for the other side", errno)),
+    }
 }
 
 /// One `recvmsg`, with whatever descriptors came. No bytes if the other side is gone.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::{Dyn, Element, ElementKind};
 use tenure_layout::{DType, ImageLayout, Layout, PixelFormat};
-use tenure_memory::{Allocator, Buffer, Request, TensorMemory, allocate, allocate_fitting};
+use tenure_memory::{
+    Allocator, Buffer, RawBuffer, Request, TensorMemory, allocate, allocate_fitting,
+};
 
 use crate::meta::{Image, Meta};
 use crate::{Error, Result, Tensor};
@@ -111,6 +113,33 @@ impl<T: Element> Tensor<T> {
         let image = ImageLayout::new(format, T::DTYPE, width, height, Some(row_stride))?;
         create_image(image, Some(row_stride), memory, name)
     }
+
+    /// An image from any allocator, such as a pool of frames.
+    ///
+    /// ```
+    /// use tenure_memory::{Pool, kind};
+    /// use tenure_tensor::{PixelFormat, Tensor, TensorMemory};
+    /// let pool = Pool::new(kind::allocator(TensorMemory::Mem)?);
+    /// for _ in 0..3 {
+    ///     let frame = Tensor::<u8>::image_in(&pool, 1920, 1080, PixelFormat::Nv12, None)?;
+    ///     frame.fill(16)?;
+    /// }
+    /// assert_eq!((pool.report().misses, pool.report().hits), (1, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::image`].
+    pub fn image_in(
+        allocator: &dyn Allocator,
+        width: usize,
+        height: usize,
+        format: PixelFormat,
+        name: Option<&str>,
+    ) -> Result<Self> {
+        let image = ImageLayout::new(format, T::DTYPE, width, height, None)?;
+        create_image_in(allocator, image, None, name)
+    }
 }
 
 impl Tensor<Dyn> {
@@ -168,6 +197,23 @@ impl Tensor<Dyn> {
     ) -> Result<Self> {
         let image = ImageLayout::new(format, dtype, width, height, row_stride)?;
         create_image(image, row_stride, memory, name)
+    }
+
+    /// As [`Tensor::image_in`] for typed tensors, with an optional row stride.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn image_in(
+        allocator: &dyn Allocator,
+        width: usize,
+        height: usize,
+        format: PixelFormat,
+        dtype: DType,
+        row_stride: Option<usize>,
+        name: Option<&str>,
+    ) -> Result<Self> {
+        let image = ImageLayout::new(format, dtype, width, height, row_stride)?;
+        create_image_in(allocator, image, row_stride, name)
     }
 }
 
@@ -247,6 +293,31 @@ fn create_image<E: ElementKind>(
     })?;
     let layout = chosen(raw.memory()).clone();
     let given_stride = (layout != image).then(|| layout.row_stride()).or(given_stride);
+    image_over(raw, layout, given_stride)
+}
+
+fn create_image_in<E: ElementKind>(
+    allocator: &dyn Allocator,
+    image: ImageLayout,
+    given_stride: Option<usize>,
+    name: Option<&str>,
+) -> Result<Tensor<E>> {
+    let padded = allocator.memory() == TensorMemory::Dma && given_stride.is_none();
+    let layout = if padded { padded_for_devices(&image)? } else { image.clone() };
+    let given_stride = (layout != image).then(|| layout.row_stride()).or(given_stride);
+    let raw = allocator.allocate(&Request::new(layout.allocation_bytes())?.with_name(name))?;
+    let (end, available) = (layout.span().end, raw.size());
+    if end > available {
+        return Err(tenure_layout::Error::OutOfBounds { end, available }.into());
+    }
+    image_over(raw, layout, given_stride)
+}
+
+fn image_over<E: ElementKind>(
+    raw: RawBuffer,
+    layout: ImageLayout,
+    given_stride: Option<usize>,
+) -> Result<Tensor<E>> {
     let mut meta = Meta::new(layout.tensor_layout()?);
     meta.image = Some(Image { layout, given_stride });
     Ok(Tensor::assemble(Buffer::from_raw(raw), meta))
