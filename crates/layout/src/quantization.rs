@@ -25,7 +25,7 @@ pub enum ZeroPoints<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantization {
     scales: Vec<f32>,
-    /// Empty (symmetric) or as many as scales.
+    /// Empty if all are zero (symmetric), otherwise as many as scales: equal meanings are equal.
     zero_points: Vec<i32>,
     axis: Option<usize>,
 }
@@ -36,8 +36,7 @@ impl Quantization {
     /// # Errors
     /// If `scale` is not a finite number above zero.
     pub fn per_tensor(scale: f32, zero_point: i32) -> Result<Quantization> {
-        let zero_points = if zero_point == 0 { vec![] } else { vec![zero_point] };
-        Quantization { scales: vec![scale], zero_points, axis: None }.checked()
+        Quantization { scales: vec![scale], zero_points: vec![zero_point], axis: None }.checked()
     }
 
     /// One scale for each index of `axis`; zero points likewise, or none for all zero.
@@ -69,7 +68,15 @@ impl Quantization {
                 return Err(Error::QuantizationScale { scale, index });
             }
         }
-        Ok(self)
+        Ok(self.plain())
+    }
+
+    /// Zero points that are all zero are left out.
+    fn plain(mut self) -> Quantization {
+        if self.zero_points.iter().all(|zero_point| *zero_point == 0) {
+            self.zero_points.clear();
+        }
+        self
     }
 
     /// Checks that a tensor of this shape can carry the quantisation.
@@ -114,6 +121,7 @@ impl Quantization {
             zero_points: (0..len).filter_map(|n| self.zero_points.get(pick(n)).copied()).collect(),
             axis: self.axis,
         }
+        .plain()
     }
 
     /// What is left of the quantisation when `axis` is cut to a range of indices.
@@ -156,6 +164,16 @@ mod tests {
         assert!(Quantization::per_axis(vec![1.0, 2.0], vec![1], 0).is_err());
         let q = Quantization::per_axis(vec![1.0, 2.0], vec![], 3).unwrap();
         assert!(matches!(q.check_shape(&[2]), Err(Error::NoSuchAxis { axis: 3, rank: 1 })));
+    }
+
+    #[test]
+    fn equal_meanings_are_equal() {
+        let given = Quantization::per_axis(vec![1.0, 2.0], vec![0, 0], 0).unwrap();
+        assert_eq!(given, Quantization::per_axis(vec![1.0, 2.0], vec![], 0).unwrap());
+        assert_eq!(given.zero_points(), ZeroPoints::Symmetric);
+        let mixed = Quantization::per_axis(vec![1.0, 2.0], vec![0, 5], 0).unwrap();
+        assert_eq!(mixed.after_index(0, 0), Quantization::per_tensor(1.0, 0).unwrap());
+        assert_eq!(mixed.after_slice(0, 0, 1, 1).zero_points(), ZeroPoints::Symmetric);
     }
 
     #[test]

@@ -71,7 +71,8 @@ impl<E: ElementKind> Tensor<E> {
         self.parts.meta.image.as_ref().map(|image| image.layout.row_stride())
     }
 
-    /// Puts the rows `stride` bytes apart.
+    /// Puts the rows `stride` bytes apart; the planes follow each other, also where they had
+    /// offsets of their own.
     ///
     /// # Errors
     /// If the tensor is no image, the stride is shorter than a row or cuts elements, or the rows

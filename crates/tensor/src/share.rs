@@ -37,19 +37,19 @@ pub enum Sharing {
 /// ```
 ///
 /// # Errors
-/// If the memory has no descriptor, cannot be sealed, or the socket refuses.
+/// If the memory has no descriptor, cannot be sealed, or the socket refuses. Memory that was to
+/// be read-only stays sealed then.
 pub fn send<E: ElementKind>(socket: impl AsFd, tensor: &Tensor<E>, sharing: Sharing) -> Result<()> {
     let buffers: SmallVec<[&Buffer; 4]> =
         std::iter::once(&tensor.parts.buffer).chain(&tensor.parts.other_planes).collect();
-    for buffer in &buffers {
-        if sharing == Sharing::ReadOnly {
-            buffer.raw()?.seal_for_others()?;
-        }
-    }
     let body = describe(tensor, sharing)?.encode();
     let mut descriptors: SmallVec<[BorrowedFd<'_>; 4]> = SmallVec::new();
     for buffer in &buffers {
         descriptors.push(buffer.lend_descriptor()?);
+    }
+    // Last, as it cannot be undone.
+    for buffer in buffers.iter().filter(|_| sharing == Sharing::ReadOnly) {
+        buffer.raw()?.seal_for_others()?;
     }
     Ok(share::send(socket, &body, &descriptors)?)
 }
