@@ -54,7 +54,8 @@ impl Fence {
 }
 
 fn wait_for(fd: BorrowedFd<'_>, events: PollFlags, timeout: Option<Duration>) -> Result<bool> {
-    let deadline = timeout.map(|timeout| std::time::Instant::now() + timeout);
+    // A time too far away to be said is no limit.
+    let deadline = timeout.and_then(|timeout| std::time::Instant::now().checked_add(timeout));
     loop {
         let left = deadline.map(|at| at.saturating_duration_since(std::time::Instant::now()));
         let left = left.and_then(|left| Timespec::try_from(left).ok());
@@ -74,7 +75,7 @@ fn wait_for(fd: BorrowedFd<'_>, events: PollFlags, timeout: Option<Duration>) ->
 impl RawBuffer {
     fn dma_descriptor(&self) -> Result<BorrowedFd<'_>> {
         match self.memory() {
-            TensorMemory::Dma => self.descriptor(),
+            TensorMemory::Dma => self.own_descriptor(),
             memory => Err(Error::NotDma { memory }),
         }
     }

@@ -324,10 +324,16 @@ impl RawBuffer {
     /// [`Error::NoDescriptor`] if it has none.
     #[cfg(linux_like)]
     pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
-        let core = self.core();
-        let fd = core.memory.descriptor().ok_or(Error::NoDescriptor { memory: core.kind })?;
+        let fd = self.own_descriptor()?;
         self.mark_shared();
         Ok(fd)
+    }
+
+    /// The descriptor, for requests to the kernel that nobody else sees it in.
+    #[cfg(linux_like)]
+    pub(crate) fn own_descriptor(&self) -> Result<BorrowedFd<'_>> {
+        let core = self.core();
+        core.memory.descriptor().ok_or(Error::NoDescriptor { memory: core.kind })
     }
 
     /// Makes the kernel refuse writing to everybody that gets the descriptor from now on.

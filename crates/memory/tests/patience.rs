@@ -9,7 +9,7 @@ use std::time::Duration;
 use tenure_memory::share::{receive, send};
 use tenure_memory::{Error, MessageFault};
 
-const BODY: [u8; 100_000] = [7; 100_000];
+static BODY: [u8; 100_000] = [7; 100_000];
 
 /// The bytes of a message as they are on the socket.
 fn bytes_of_a_message() -> Vec<u8> {

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::net::SocketType;
 use tenure_memory::{Error as MemoryError, share};
-use tenure_tensor::{DType, Error, Sharing, Tensor, TensorDyn, receive, send};
+use tenure_tensor::{DType, Error, Sharing, Tensor, TensorDyn, TensorMemory, receive, send};
 
 #[path = "common/cases.rs"]
 mod cases;
@@ -19,7 +19,7 @@ mod raw;
 #[path = "common/sockets.rs"]
 mod sockets;
 
-use cases::{SHM, assert_same, numbered};
+use cases::{assert_same, numbered, shared};
 
 /// Another process that runs the same test, and the connection to it.
 struct Other {
@@ -87,7 +87,7 @@ fn both_write_the_same_bytes() {
         "both_write_the_same_bytes",
         &sockets::KINDS,
         |other| {
-            let tensor = Tensor::<u32>::new(&[1000], SHM, Some("counted")).unwrap();
+            let tensor = Tensor::<u32>::new(&[1000], shared(), Some("counted")).unwrap();
             for round in 0..20 {
                 tensor.map().unwrap().as_mut_slice().fill(round);
                 send(&other.socket, &tensor, Sharing::ReadWrite).unwrap();
@@ -126,7 +126,7 @@ fn memory_outlives_its_maker() {
             tensor.map().unwrap().as_mut_slice().fill(4);
         },
         |socket| {
-            let tensor = Tensor::<u8>::new(&[100_000], SHM, None).unwrap();
+            let tensor = Tensor::<u8>::new(&[100_000], shared(), None).unwrap();
             tensor.fill(3).unwrap();
             send(&socket, &tensor, Sharing::ReadWrite).unwrap();
         },
@@ -204,15 +204,20 @@ fn a_stream_of_frames_through_a_pool() {
         "a_stream_of_frames_through_a_pool",
         &sockets::KINDS,
         |other| {
-            let shm = tenure_memory::kind::allocator(tenure_tensor::TensorMemory::Shm).unwrap();
-            let pool = tenure_tensor::Pool::new(shm);
+            let memory = shared().unwrap();
+            let pool = tenure_tensor::Pool::new(tenure_memory::kind::allocator(memory).unwrap());
+            // The kernel has no seals for DMA-BUFs.
+            let sharing = match memory {
+                TensorMemory::Dma => Sharing::ReadWrite,
+                _ => Sharing::ReadOnly,
+            };
             let mut ids = std::collections::HashSet::new();
             for n in 0..50u8 {
                 let frame = Tensor::<u8>::new_in(&pool, &[100, 100], None).unwrap();
                 // What the receiver may still look at is not given out again.
                 assert!(ids.insert(frame.buffer_identity().id()));
                 frame.map().unwrap().as_mut_slice().fill(n);
-                send(&other.socket, &frame, Sharing::ReadOnly).unwrap();
+                send(&other.socket, &frame, sharing).unwrap();
             }
         },
         |socket| {

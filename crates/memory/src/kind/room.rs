@@ -2,8 +2,8 @@
 
 use crate::{Error, Result, TensorMemory};
 
-/// From this size on the machine is asked. Less is made at once; asking would cost more.
-const ASK_FIRST: usize = 64 << 20;
+/// From this size on the machine is asked: it takes far longer to make such memory than to ask.
+const ASK_FIRST: usize = 4 << 20;
 
 /// Refuses what is more than the kernel thinks can be had without swapping.
 pub(super) fn check_room(memory: TensorMemory, bytes: usize) -> Result<()> {

@@ -18,7 +18,9 @@ pub(crate) fn part() -> Option<String> {
 /// Runs the test `name` (with its modules) of this program in a child that plays `part`.
 pub(crate) fn command(name: &str, part: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", name, "--nocapture", "--test-threads=1"]).env(PART, part);
+    command
+        .args(["--exact", name, "--nocapture", "--test-threads=1", "--include-ignored"])
+        .env(PART, part);
     // What the user has set must not decide what is tested.
     command.env_remove("TENURE_FORCE_MEM").env_remove("EDGEFIRST_TENSOR_FORCE_MEM");
     command

@@ -10,9 +10,17 @@ use tenure_tensor::{
 
 pub(crate) const SHM: Option<TensorMemory> = Some(TensorMemory::Shm);
 
+/// The memory that the tensors are made in: shared memory, or what `TENURE_TEST_MEMORY` names.
+pub(crate) fn shared() -> Option<TensorMemory> {
+    match std::env::var("TENURE_TEST_MEMORY") {
+        Ok(word) => Some(TensorMemory::try_from(word.as_str()).unwrap()),
+        Err(_) => SHM,
+    }
+}
+
 /// A tensor in shared memory whose bytes all differ from their neighbours.
 pub(crate) fn numbered(shape: &[usize], dtype: DType) -> TensorDyn {
-    let tensor = TensorDyn::new(shape, dtype, SHM, None).unwrap();
+    let tensor = TensorDyn::new(shape, dtype, shared(), None).unwrap();
     number(tensor.buffer());
     tensor
 }
@@ -25,7 +33,8 @@ pub(crate) fn number(buffer: &Buffer) {
 
 fn image(width: usize, height: usize, format: PixelFormat, stride: Option<usize>) -> TensorDyn {
     let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
-    let image = TensorDyn::image(width, height, format, dtype, stride, SHM, Some("image")).unwrap();
+    let image =
+        TensorDyn::image(width, height, format, dtype, stride, shared(), Some("image")).unwrap();
     number(image.buffer());
     image
 }
@@ -57,7 +66,7 @@ pub(crate) fn plain() -> Vec<TensorDyn> {
     all.push(
         TensorDyn::from_buffer(numbered(&[60], DType::U8).buffer().clone(), backwards).unwrap(),
     );
-    let named = TensorDyn::new(&[2], DType::U8, SHM, Some("ein Name ✓")).unwrap();
+    let named = TensorDyn::new(&[2], DType::U8, shared(), Some("ein Name ✓")).unwrap();
     all.push(named);
     all
 }

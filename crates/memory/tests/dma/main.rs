@@ -4,14 +4,23 @@
 //! machine, and `cargo test -p tenure-memory --test dma -- --ignored` on a machine that has it.
 #![cfg(target_os = "linux")]
 
-use std::os::fd::AsFd;
-use std::time::Duration;
-
 use tenure_memory::kind::dma::{Dma, Source, survey};
 use tenure_memory::{
-    Access, Allocator, Buffer, CpuAccess, Error, Pool, Protection, Request, TensorMemory, import,
-    kind,
+    Allocator, Buffer, CpuAccess, Error, Pool, Protection, Request, TensorMemory, import, kind,
 };
+
+mod access;
+mod bad;
+mod calls;
+#[path = "../common/child.rs"]
+mod child;
+mod fences;
+#[path = "../common/fork.rs"]
+mod fork;
+mod heap;
+#[path = "../common/resources.rs"]
+mod resources;
+mod vgem;
 
 fn allocate(allocator: &dyn Allocator, bytes: usize) -> Buffer {
     Buffer::from_raw(allocator.allocate(&Request::new(bytes).unwrap()).unwrap())
@@ -82,22 +91,6 @@ fn a_stranger_is_mapped_from_its_descriptor() {
     };
     let buffer = import(&stranger, 4096, Protection::AsAllowed, None).unwrap();
     assert!(buffer.read().unwrap().as_bytes().iter().all(|byte| *byte == 5));
-    let short = import(&stranger, 4097, Protection::AsAllowed, None);
-    assert!(matches!(short, Err(Error::TooShort { have: 4096, need: 4097 })));
-}
-
-#[test]
-#[ignore = "needs DMA-BUF: tests/vm/test"]
-fn fences_of_an_idle_buffer_are_done() {
-    let buffer = allocate(&Dma::new(), 4096);
-    let fence = buffer.fence(Access::Write).unwrap();
-    assert!(fence.is_done().unwrap());
-    assert!(buffer.wait_ready(Access::Read, Some(Duration::ZERO)).unwrap());
-    buffer.add_fence(&fence, Access::Write).unwrap();
-    assert!(buffer.wait_ready(Access::Write, Some(Duration::from_secs(1))).unwrap());
-    let heap = allocate(kind::allocator(TensorMemory::Mem).unwrap(), 16);
-    assert!(matches!(heap.fence(Access::Read), Err(Error::NotDma { .. })));
-    assert!(heap.wait_ready(Access::Write, None).unwrap());
 }
 
 #[test]
@@ -115,36 +108,4 @@ fn a_pool_reuses_it() {
     let pool = Pool::new(kind::allocator(TensorMemory::Dma).unwrap());
     let first = allocate(&pool, 1 << 20).identity().id();
     assert_eq!(allocate(&pool, 1 << 20).identity().id(), first);
-}
-
-#[test]
-#[ignore = "needs DMA-BUF: tests/vm/test"]
-fn what_cannot_be_had_says_why() {
-    let missing = Dma::from_source(Source::Heap("no-such-heap".to_owned()));
-    let error = missing.allocate(&Request::new(1).unwrap()).unwrap_err().to_string();
-    assert!(error.contains("/dev/dma_heap/no-such-heap: No such file"), "{error}");
-    let large = Dma::from_source(Source::Udmabuf).allocate(&Request::new(128 << 20).unwrap());
-    let error = large.unwrap_err().to_string();
-    assert!(error.contains("above the driver's limit of 67108864"), "{error}");
-    let huge = Dma::from_source(Source::Heap("system".to_owned()));
-    let error = huge.allocate(&Request::new(1 << 40).unwrap()).unwrap_err();
-    assert!(matches!(error, Error::OutOfMemory { available: Some(_), .. }), "{error}");
-}
-
-#[test]
-#[ignore = "needs DMA-BUF: tests/vm/test"]
-fn nothing_is_left_behind() {
-    let count = || std::fs::read_dir("/proc/self/fd").unwrap().count();
-    let maps = || std::fs::read_to_string("/proc/self/maps").unwrap().matches("dmabuf").count();
-    drop(allocate(&Dma::new(), 4096));
-    let (fds, pages) = (count(), maps());
-    for source in working() {
-        for _ in 0..20 {
-            let buffer = allocate(&Dma::from_source(source.clone()), 10_000);
-            let fd = buffer.clone_descriptor().unwrap();
-            drop(import(fd.as_fd(), 0, Protection::ReadOnly, None));
-            drop(buffer.fence(Access::Read).unwrap());
-        }
-    }
-    assert_eq!((count(), maps()), (fds, pages));
 }
