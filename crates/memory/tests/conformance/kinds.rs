@@ -19,7 +19,21 @@ pub(crate) fn table() -> Vec<Variant> {
             all.extend([variant.pooled(), variant]);
         }
     }
+    all.extend(dma_sources());
     all
+}
+
+/// Every source of DMA memory that this machine has.
+#[cfg(all(linux_like, not(miri)))]
+fn dma_sources() -> impl Iterator<Item = Variant> {
+    use kind::dma::{Dma, survey};
+    let working = survey().into_iter().filter(|(_, answer)| answer.is_ok());
+    working.map(|(source, _)| Variant::new(format!("{source:?}"), Dma::from_source(source)))
+}
+
+#[cfg(not(all(linux_like, not(miri))))]
+fn dma_sources() -> impl Iterator<Item = Variant> {
+    std::iter::empty()
 }
 
 /// An allocator of the table as one that can be owned.
