@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tenure_layout::DType;
+use tenure_tensor::DType;
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -27,10 +27,4 @@ pub enum Error {
     /// The tensor cannot be read.
     #[error(transparent)]
     Tensor(#[from] tenure_tensor::Error),
-}
-
-impl From<tenure_memory::Error> for Error {
-    fn from(error: tenure_memory::Error) -> Error {
-        Error::Tensor(error.into())
-    }
 }

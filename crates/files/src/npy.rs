@@ -7,9 +7,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use tenure_layout::DType;
-use tenure_memory::TensorMemory;
-use tenure_tensor::{ElementKind, Tensor};
+use tenure_tensor::{DType, ElementKind, Tensor, TensorMemory};
 
 use crate::{Error, Result};
 

@@ -10,13 +10,16 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use tenure::camera::{FourCc, Frame, Mode};
-use tenure::{TensorDyn, TensorMemory, files};
+use tenure::camera::{FourCc, Frame};
+use tenure::{PixelFormat, TensorDyn, TensorMemory, files};
 
 use super::folder::{Filled, Folder, name};
 use super::picture::picture;
 use super::problem::Problem;
 use super::wish::Only;
+
+#[cfg(test)]
+mod tests;
 
 /// Frames that wait to be written, at most.
 const WAITING: usize = 8;
@@ -41,17 +44,21 @@ pub(super) struct Sorts {
 
 impl Sorts {
     /// The files for frames like these.
-    pub(super) fn of(mode: &Mode, only: Option<Only>) -> Result<Sorts, Problem> {
+    pub(super) fn of(
+        pixels: Option<PixelFormat>,
+        code: FourCc,
+        only: Option<Only>,
+    ) -> Result<Sorts, Problem> {
         let jpeg = [FourCc::MJPG, FourCc::new(b"JPEG")];
-        let look = match mode.pixels {
+        let look = match pixels {
             Some(_) => Some(Look::Pixels),
-            None if jpeg.contains(&mode.fourcc) => Some(Look::Jpeg),
+            None if jpeg.contains(&code) => Some(Look::Jpeg),
             None => None,
         };
         match only {
             None => Ok(Sorts { look, array: true }),
             Some(Only::Npy) => Ok(Sorts { look: None, array: true }),
-            Some(Only::Png) if look.is_none() => Err(Problem::NoPicture { code: mode.fourcc }),
+            Some(Only::Png) if look.is_none() => Err(Problem::NoPicture { code }),
             Some(Only::Png) => Ok(Sorts { look, array: false }),
         }
     }

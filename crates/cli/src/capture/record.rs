@@ -17,12 +17,15 @@ use crate::output;
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut camera = Camera::open(&options.device).map_err(Problem::from)?;
     let mode = camera.negotiate(&wanted(options)).map_err(Problem::from)?;
-    let sorts = Sorts::of(&mode, options.only)?;
+    let sorts = Sorts::of(mode.pixels, mode.fourcc, options.only)?;
     let folder = Folder::prepare(&options.output, options.frames, &sorts.endings(), options.force)?;
     let mut stream = camera.stream().map_err(Problem::from)?;
-    if !options.json {
-        output::text(&report::beginning(&camera, stream.mode(), output::width()))?;
-    }
+    // A reader that went away does not keep the frames from their files.
+    let told = if options.json {
+        Ok(())
+    } else {
+        output::text(&report::beginning(&camera, stream.mode(), output::width()))
+    };
 
     let progress = Progress::new();
     let mut memory = None;
@@ -42,6 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         return Err(midway(why, written.len(), options.frames).into());
     }
 
+    told?;
     let report = Report::new(&camera, &stream, memory, &written, &folder);
     if options.json {
         output::json(&report)

@@ -97,7 +97,8 @@ impl Report {
             driver: who.driver.clone(),
             bus: who.bus.clone(),
             mode: Agreed {
-                code: mode.fourcc.to_string().trim_end().to_owned(),
+                // Short codes are filled up with spaces.
+                code: mode.fourcc.to_string().replace(' ', ""),
                 format: mode.pixels.map(tenure::PixelFormat::name),
                 width: mode.width,
                 height: mode.height,

@@ -66,15 +66,21 @@ impl FromStr for Format {
             Ok(format) if format.v4l2_fourcc().is_some() => return Ok(Format::Pixels(format)),
             _ => {}
         }
-        // As V4L2 writes them: short ones have spaces at the end.
+        // As V4L2 makes them: short ones have spaces at the end, and the upmost bit says that
+        // bytes are in big-endian order.
         let capital = |letter: u8| letter.is_ascii_uppercase() || letter.is_ascii_digit();
-        let trimmed = word.trim_end_matches(' ');
+        let (letters, order) = match word.strip_suffix("-BE") {
+            Some(letters) => (letters, 0x80),
+            None => (word, 0),
+        };
+        let letters = letters.trim_end_matches(' ');
         let mut code = [b' '; 4];
-        if !(2..=4).contains(&trimmed.len()) || !trimmed.bytes().all(capital) {
+        if !(2..=4).contains(&letters.len()) || !letters.bytes().all(capital) {
             return Err(NoWish::Format);
         }
-        code.iter_mut().zip(trimmed.bytes()).for_each(|(to, from)| *to = from);
-        Ok(Format::Code(code))
+        code.iter_mut().zip(letters.bytes()).for_each(|(to, from)| *to = from);
+        let [a, b, c, d] = code;
+        Ok(Format::Code([a, b, c, d | order]))
     }
 }
 
@@ -120,6 +126,8 @@ mod tests {
         assert_eq!("NM12".parse(), Ok(Format::Code(*b"NM12")));
         assert_eq!("Y16".parse(), Ok(Format::Code(*b"Y16 ")));
         assert_eq!("Y16 ".parse(), Ok(Format::Code(*b"Y16 ")));
+        assert_eq!("Y16-BE".parse(), Ok(Format::Code(*b"Y16\xa0")));
+        assert_eq!("AR15-BE".parse(), Ok(Format::Code(*b"AR1\xb5")));
         for word in ["", "nv13", "planar-rgb", "RGB24", "N", "NV1é", "jpeg"] {
             assert_eq!(word.parse::<Format>(), Err(NoWish::Format), "{word}");
         }

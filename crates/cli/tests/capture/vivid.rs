@@ -7,12 +7,13 @@
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::common::{answer, run};
+use crate::common::{answer, run, tenure};
 
 const WIDTH: usize = 320;
 const HEIGHT: usize = 180;
@@ -148,6 +149,17 @@ fn every_sort_of_format_shows_the_bars() {
         assert_eq!(names(folder.path()), ["000000.png"]);
         check_bars(&folder.path().join("000000.png"), |colour| colour.to_vec());
     }
+    // With planes in buffers of their own.
+    for (code, shape) in [("NM12", "(270, 320)"), ("YM12", "(270, 320)"), ("NM16", "(360, 320)")] {
+        let has = |camera: &&Value| camera["formats"].to_string().contains(code);
+        let camera = cameras.iter().find(has).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (_, errors, code) = capture(path(camera), folder.path(), &["--format", code]);
+        assert_eq!((errors.as_str(), code), ("", Some(0)));
+        check_bars(&folder.path().join("000000.png"), |colour| colour.to_vec());
+        let (head, _) = npy(&folder.path().join("000000.npy"));
+        assert!(head.contains(shape), "{head}");
+    }
     // This driver weighs colours by BT.709, and uses the full range.
     let folder = tempfile::tempdir().unwrap();
     capture(path(&cameras[0]), folder.path(), &["--format", "grey"]);
@@ -169,6 +181,9 @@ fn what_cannot_be_shown_is_an_array_of_bytes() {
     assert_eq!(names(folder.path()), ["000000.npy"]);
     let (head, bytes) = npy(&folder.path().join("000000.npy"));
     assert!(head.contains("(115200,)") && bytes == 115_200, "{head}");
+    // In the order of bytes that this machine does not have.
+    let (out, _, code) = capture(path(device), folder.path(), &["--format", "Y16-BE", "--force"]);
+    assert!(out.contains("Y16 -BE 320x180") && code == Some(0), "{out}");
     let more = ["--format", "RGBP", "--only", "png"];
     let (_, errors, code) = capture(path(device), folder.path(), &more);
     assert!(errors.contains("RGBP cannot be shown") && code == Some(1), "{errors}");
@@ -211,6 +226,70 @@ fn a_file_that_does_not_fit_leaves_nothing() {
     assert_eq!((errors.lines().count(), code), (1, Some(1)), "{errors}");
     assert!(errors.contains(".npy cannot be written: File too large"), "{errors}");
     assert_eq!(names(folder.path()), [""; 0]);
+}
+
+#[test]
+#[ignore = "needs a camera: tests/vm/test"]
+fn a_reader_that_went_away_does_not_keep_frames_from_their_files() {
+    let _alone = alone();
+    let device = &cameras()[0];
+    let folder = tempfile::tempdir().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = tenure(&["capture", path(device), "--format", "grey", "--only", "npy", "-o"])
+        .arg(folder.path())
+        .stdout(writer)
+        .output()
+        .unwrap();
+    let (_, errors, code) = answer(output);
+    assert_eq!((errors.as_str(), code), ("", Some(0)));
+    assert_eq!(names(folder.path()), ["000000.npy"]);
+}
+
+#[test]
+#[ignore = "needs a camera: tests/vm/test"]
+fn a_camera_in_use_says_so_and_what_was_written_is_whole() {
+    let _alone = alone();
+    let device = &cameras()[0];
+    let folder = tempfile::tempdir().unwrap();
+    let size = ["--format", "grey", "--size", "320x180"];
+    let mut first = tenure(&["capture", path(device), "-n", "1000", "--only", "npy", "-o"])
+        .arg(folder.path())
+        .args(size)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while !folder.path().join("000001.npy").exists() {
+        assert!(began.elapsed() < Duration::from_secs(60), "no frame came");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let other = folder.path().join("other");
+    let (_, errors, code) = capture(path(device), &other, &["--format", "grey"]);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!((errors.lines().count(), code), (1, Some(1)), "{errors}");
+    assert!(errors.contains("is busy") && errors.contains("tenure"), "{errors}");
+    // Killed in the middle: what has a name is complete all the same.
+    let arrays = names(folder.path()).into_iter().filter(|name| !name.starts_with('.'));
+    for name in arrays.filter(|name| name.ends_with(".npy")) {
+        assert_eq!(npy(&folder.path().join(name)).1, WIDTH * HEIGHT);
+    }
+}
+
+#[test]
+#[ignore = "needs a camera: tests/vm/test"]
+fn a_frame_that_does_not_come_in_time_is_told() {
+    let _alone = alone();
+    let device = &cameras()[0];
+    let folder = tempfile::tempdir().unwrap();
+    // The first frame comes at once, the second much later than that.
+    let more =
+        ["-n", "50", "--fps", "5", "--timeout", "0.001", "--format", "grey", "--only", "npy"];
+    let (_, errors, code) = capture(path(device), folder.path(), &more);
+    let words = "error: no frame came within 1ms (after 1 of 50 frames)\n";
+    assert_eq!((errors.as_str(), code), (words, Some(1)));
+    assert_eq!(names(folder.path()), ["000000.npy"]);
 }
 
 #[test]

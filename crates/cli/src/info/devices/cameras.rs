@@ -47,7 +47,7 @@ fn formats(camera: &Opened) -> tenure::camera::Result<Vec<Format>> {
     for info in camera.formats()? {
         all.push(Format {
             // Short codes are filled up with spaces.
-            code: info.fourcc.to_string().trim_end().to_owned(),
+            code: info.fourcc.to_string().replace(' ', ""),
             format: info.fourcc.pixels().map(tenure::PixelFormat::name),
             description: info.description,
             compressed: info.compressed,
