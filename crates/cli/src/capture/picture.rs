@@ -117,8 +117,8 @@ pub(super) fn picture(frame: &TensorDyn) -> Result<Picture, NoPicture> {
 
     let channels = channels(format);
     let mut samples = vec![vec![0.0; width]; channels.len()];
-    let mut bytes = Vec::with_capacity(width * height * channels.len());
-    for y in 0..height {
+    let mut bytes = vec![0; width.saturating_mul(height).saturating_mul(channels.len())];
+    for (y, pixels) in bytes.chunks_mut((width * channels.len()).max(1)).enumerate() {
         for (channel, line) in channels.iter().zip(&mut samples) {
             let (plane, row_bytes) = planes.get(channel.plane).copied().unwrap_or((&[], 1));
             let row = plane.chunks(row_bytes.max(1)).nth(y / channel.share.1).unwrap_or(&[]);
@@ -130,11 +130,18 @@ pub(super) fn picture(frame: &TensorDyn) -> Result<Picture, NoPicture> {
         }
         match samples.as_slice() {
             [one, two, three] => {
-                for ((one, two), three) in one.iter().zip(two).zip(three) {
-                    bytes.extend(decoder.pixel([*one, *two, *three]).map(byte));
+                let samples = one.iter().zip(two).zip(three);
+                for (to, ((one, two), three)) in pixels.chunks_exact_mut(3).zip(samples) {
+                    to.copy_from_slice(&decoder.pixel([*one, *two, *three]).map(byte));
                 }
             }
-            only => bytes.extend(only.iter().flatten().map(|grey| byte(decoder.level(*grey)))),
+            only => {
+                let samples = only.iter().flatten();
+                pixels
+                    .iter_mut()
+                    .zip(samples)
+                    .for_each(|(to, grey)| *to = byte(decoder.level(*grey)));
+            }
         }
     }
     Ok(Picture { width, height, channels: channels.len(), bytes })
@@ -155,8 +162,8 @@ fn ten_bits(bytes: &[u8]) -> f32 {
 }
 
 fn byte(value: f32) -> u8 {
-    // Saturates, and has no fraction left.
-    value.round() as u8
+    // To the nearest: the cast cuts off, and saturates. Rounding is a call on old processors.
+    (value + 0.5) as u8
 }
 
 fn usual(format: PixelFormat) -> Colour {
