@@ -36,11 +36,14 @@ impl Described {
             6 => ColourMatrix::Bt2020,
             _ => return None,
         };
-        // As V4L2_MAP_QUANTIZATION_DEFAULT, and luma alone is what a sensor measures: the
-        // kernel's own test pictures use the full range for it.
-        let rgb = pixels.is_some_and(|format| !format.is_yuv());
+        // As V4L2_MAP_QUANTIZATION_DEFAULT, which asks whether the format is RGB. For luma alone
+        // (GREY) V4L2 does not settle it: the documentation of the format calls it YCbCr without
+        // chroma, which would be limited, but the kernel's pattern generator (v4l2-tpg) asks the
+        // macro with "not YCbCr" and writes 0 to 255, as monochrome sensors do. A driver that
+        // says which range it uses is believed.
+        let not_yuv = pixels.is_some_and(|format| !format.is_yuv());
         let full = match self.quantization {
-            0 => rgb || self.colorspace == JPEG,
+            0 => not_yuv || self.colorspace == JPEG,
             given => given == 1,
         };
         let range = if full { ColourRange::Full } else { ColourRange::Limited };
@@ -65,7 +68,16 @@ mod tests {
         assert_eq!(colour(8, 2, 2), Some(Colour::HD));
         let rgb = Described { colorspace: 8, encoding: 0, quantization: 0 };
         assert_eq!(rgb.colour(Some(PixelFormat::Rgb)).unwrap().range, ColourRange::Full);
-        assert_eq!(rgb.colour(Some(PixelFormat::Grey)).unwrap().range, ColourRange::Full);
+    }
+
+    #[test]
+    fn luma_alone_is_full_unless_the_driver_says_otherwise() {
+        let range = |quantization| {
+            let described = Described { colorspace: 8, encoding: 0, quantization };
+            described.colour(Some(PixelFormat::Grey)).unwrap().range
+        };
+        assert_eq!([0, 1].map(range), [ColourRange::Full; 2]);
+        assert_eq!(range(2), ColourRange::Limited);
     }
 
     #[test]

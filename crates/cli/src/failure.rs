@@ -32,6 +32,9 @@ pub(crate) enum Failure {
     /// An arena said no.
     #[error(transparent)]
     Arena(#[from] tenure::memory::tlsf::Error),
+    /// No frames, or no files.
+    #[error(transparent)]
+    Capture(#[from] crate::capture::Problem),
     /// Nothing was left to measure.
     #[error("none of the memories asked for can be measured here: {}", reasons(.0))]
     NothingToMeasure(Vec<(tenure::TensorMemory, String)>),

@@ -38,7 +38,7 @@ Show which memories work here, and why the others do not.
 
 A memory that works was tried: a page of it was allocated, written and read
 back. A memory that does not gives its reason. Below that: what the machine
-offers (page sizes, devices) and where it ends (limits).";
+offers (page sizes, devices, cameras) and where it ends (limits).";
 
 const EXAMPLES: &str = "\
 \x1b[1m\x1b[4mExamples:\x1b[0m

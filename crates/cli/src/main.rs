@@ -1,4 +1,4 @@
-//! The command `tenure`: what this machine offers to tensors, and how fast it is.
+//! The command `tenure`: what this machine offers to tensors, how fast it is, what its cameras see.
 //!
 //! One file for each subcommand, with a folder of the same name for its parts. A subcommand
 //! gathers a report first and shows it afterwards, as text or as JSON, so that both say the same.
@@ -12,6 +12,7 @@
 )]
 
 mod bench;
+mod capture;
 mod failure;
 mod info;
 mod machine;
@@ -43,5 +44,6 @@ fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Info(options) => info::run(options),
         Command::Bench(options) => bench::run(options),
+        Command::Capture(options) => capture::run(options),
     }
 }

@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, info};
+use crate::{bench, capture, info};
 
 /// The command and what it was given.
 #[derive(Debug, Parser)]
@@ -24,6 +24,8 @@ const EXAMPLES: &str = "\
 \x1b[1m\x1b[4mExamples:\x1b[0m
   tenure info              what works on this machine, and why the rest does not
   tenure bench mem shm     compare two memories
+  tenure capture /dev/video0 --frames 10 -o frames
+                           what a camera sees, as PNG and npy files
   tenure help bench        all about one command
 
 \x1b[1m\x1b[4mExit codes:\x1b[0m
@@ -38,6 +40,9 @@ pub(crate) enum Command {
     /// Measure the memories against the limits of this machine
     #[command(long_about = bench::ABOUT)]
     Bench(bench::Options),
+    /// Write frames of a camera to files: pictures and arrays
+    #[command(long_about = capture::ABOUT)]
+    Capture(capture::Options),
 }
 
 #[cfg(test)]
@@ -54,7 +59,7 @@ mod tests {
     fn help_fits_80_columns() {
         let mut command = Options::command();
         let mut pages = vec![command.render_long_help().to_string()];
-        for name in ["info", "bench"] {
+        for name in ["info", "bench", "capture"] {
             let command = command.find_subcommand_mut(name).unwrap();
             pages.push(command.render_long_help().to_string());
             pages.push(command.render_help().to_string());

@@ -35,6 +35,8 @@
 
 #[cfg(feature = "v4l2")]
 pub use tenure_camera as camera;
+#[cfg(feature = "files")]
+pub use tenure_files as files;
 pub use tenure_layout as layout;
 pub use tenure_memory as memory;
 pub use tenure_tensor::*;

@@ -2,6 +2,9 @@
 
 #[cfg(linux_like)]
 mod access;
+mod camera;
+#[cfg(linux_like)]
+mod cameras;
 #[cfg(linux_like)]
 mod nodes;
 #[cfg(not(linux_like))]
@@ -10,6 +13,7 @@ mod nodes;
 
 use serde::Serialize;
 
+pub(super) use camera::{Camera, words as camera_words};
 pub(super) use nodes::devices;
 
 /// The device nodes, by what they are for.
@@ -22,14 +26,14 @@ pub(super) struct Devices {
     /// `/dev/dri/*`: graphics cards and render nodes.
     pub(super) graphics: Group,
     /// `/dev/video*`: cameras, and video codecs.
-    pub(super) cameras: Group,
+    pub(super) cameras: Group<Camera>,
 }
 
 /// Nodes of one sort.
 #[derive(Debug, Serialize)]
-pub(super) struct Group {
+pub(super) struct Group<N = Node> {
     /// The nodes.
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<N>,
     /// Why there are none.
     pub(super) reason: Option<String>,
 }
@@ -39,7 +43,7 @@ pub(super) struct Group {
 pub(super) struct Node {
     /// Its path.
     pub(super) path: String,
-    /// What is behind it: the driver of a card, the name of a camera.
+    /// What is behind it: the driver of a card.
     pub(super) name: Option<String>,
     /// Whether this process may use it.
     pub(super) accessible: bool,
@@ -47,9 +51,9 @@ pub(super) struct Node {
     pub(super) reason: Option<String>,
 }
 
-impl Group {
+impl<N> Group<N> {
     /// None, and why.
-    fn empty(reason: String) -> Group {
+    fn empty(reason: String) -> Group<N> {
         Group { nodes: vec![], reason: Some(reason) }
     }
 }

@@ -4,7 +4,7 @@ use crate::page::{DIM, Mark, PLAIN, Page, for_people};
 use crate::units;
 
 use super::Report;
-use super::devices::{Group, Node};
+use super::devices::{Group, Node, camera_words};
 use super::limits::{Limit, Limits};
 use super::pages::Pages;
 
@@ -162,19 +162,31 @@ fn limit_words(limit: Limit, words: impl Fn(u64) -> String) -> String {
 fn devices(page: &mut Page, report: &Report) {
     page.heading("Devices", "");
     let devices = &report.devices;
-    let groups: [(&str, &Group); 4] = [
+    let groups: [(&str, &Group); 3] = [
         ("DMA heaps", &devices.dma_heaps),
         ("udmabuf", &devices.udmabuf),
         ("graphics", &devices.graphics),
-        ("cameras", &devices.cameras),
     ];
     for (title, group) in groups {
-        if let Some(reason) = &group.reason {
-            page.row(Mark::No, &[(title, WHAT)], DIM, &for_people(reason));
-        }
+        none(page, title, group.reason.as_deref());
         for node in &group.nodes {
             device(page, title, node);
         }
+    }
+    none(page, "cameras", devices.cameras.reason.as_deref());
+    for camera in &devices.cameras.nodes {
+        let cells = [("cameras", WHAT), (camera.path.as_str(), TITLE)];
+        page.row(Mark::of(camera.captures), &cells, DIM, &for_people(&camera.words()));
+        for words in camera_words(&camera.formats) {
+            page.row(Mark::Blank, &[("", WHAT)], DIM, &words);
+        }
+    }
+}
+
+/// Why there are no nodes of a sort.
+fn none(page: &mut Page, title: &str, reason: Option<&str>) {
+    if let Some(reason) = reason {
+        page.row(Mark::No, &[(title, WHAT)], DIM, &for_people(reason));
     }
 }
 
@@ -217,12 +229,12 @@ mod tests {
     #[test]
     fn a_device_out_of_reach_says_why() {
         let mut page = Page::new(80);
-        let reason = Some("permission denied: it belongs to group video".to_owned());
-        let (path, name) = ("/dev/video0".to_owned(), Some("ov5640".to_owned()));
-        device(&mut page, "cameras", &Node { path, name, accessible: false, reason });
+        let reason = Some("permission denied: it belongs to group render".to_owned());
+        let (path, name) = ("/dev/dri/card0".to_owned(), Some("etnaviv".to_owned()));
+        device(&mut page, "graphics", &Node { path, name, accessible: false, reason });
         let text = anstream::adapter::strip_str(&page.into_text()).to_string();
         assert!(
-            text.contains("✗ cameras         /dev/video0              ov5640; permission"),
+            text.contains("✗ graphics        /dev/dri/card0           etnaviv; permission"),
             "{text}"
         );
     }

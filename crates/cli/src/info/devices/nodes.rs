@@ -1,11 +1,12 @@
 //! Finding the device nodes of Linux.
 //!
-//! Heaps are opened, which has no effect. Cards and cameras are only asked whether they could be:
-//! opening them may wake hardware up.
+//! Heaps are opened, which has no effect. Cards are only asked whether they could be: opening them
+//! may wake hardware up. Cameras are [`cameras`].
 
 use std::io::ErrorKind;
 
 use super::access::{self, Question};
+use super::cameras::cameras;
 use super::{Devices, Group, Node};
 use crate::machine::Tree;
 
@@ -26,7 +27,12 @@ impl Node {
 }
 
 /// The nodes that `node` makes of the names in a folder, or why there are none.
-fn group(tree: &Tree, folder: &str, none: &str, node: impl Fn(&str) -> Option<Node>) -> Group {
+pub(super) fn group<N>(
+    tree: &Tree,
+    folder: &str,
+    none: &str,
+    node: impl Fn(&str) -> Option<N>,
+) -> Group<N> {
     match tree.names(folder) {
         Ok(names) => {
             let nodes: Vec<_> = names.iter().filter_map(|name| node(name)).collect();
@@ -66,14 +72,6 @@ fn graphics(tree: &Tree) -> Group {
     })
 }
 
-fn cameras(tree: &Tree) -> Group {
-    group(tree, "/dev", "no /dev/video*", |name| {
-        name.strip_prefix("video")?.parse::<u32>().ok()?;
-        let title = tree.text(&format!("/sys/class/video4linux/{name}/name"));
-        Some(Node::look(tree, format!("/dev/{name}"), title, Question::MayUse))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,9 +86,10 @@ mod tests {
     fn a_machine_without_devices_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let none = devices(&Tree::below(folder.path()));
-        for group in [none.dma_heaps, none.udmabuf, none.graphics, none.cameras] {
+        for group in [none.dma_heaps, none.udmabuf, none.graphics] {
             assert!(group.nodes.is_empty() && group.reason.is_some(), "{group:?}");
         }
+        assert!(none.cameras.nodes.is_empty() && none.cameras.reason.is_some());
     }
 
     #[test]
@@ -100,25 +99,17 @@ mod tests {
         for dir in ["dev/dma_heap", "dev/dri", "sys/class/drm/card0/device", "drivers/etnaviv"] {
             fs::create_dir_all(root.join(dir)).unwrap();
         }
-        fs::create_dir_all(root.join("sys/class/video4linux/video2")).unwrap();
         for file in ["dma_heap/system", "dma_heap/cma", "udmabuf", "dri/card0", "dri/by-path"] {
-            fs::write(root.join("dev").join(file), "").unwrap();
-        }
-        for file in ["video10", "video2", "videotest"] {
             fs::write(root.join("dev").join(file), "").unwrap();
         }
         symlink(root.join("drivers/etnaviv"), root.join("sys/class/drm/card0/device/driver"))
             .unwrap();
-        fs::write(root.join("sys/class/video4linux/video2/name"), "ov5640\n").unwrap();
 
         let found = devices(&Tree::below(root));
         assert_eq!(paths(&found.dma_heaps), ["/dev/dma_heap/cma", "/dev/dma_heap/system"]);
         assert_eq!(paths(&found.udmabuf), ["/dev/udmabuf"]);
         assert_eq!(paths(&found.graphics), ["/dev/dri/card0"]);
         assert_eq!(found.graphics.nodes[0].name.as_deref(), Some("etnaviv"));
-        assert_eq!(paths(&found.cameras), ["/dev/video2", "/dev/video10"]);
-        assert_eq!(found.cameras.nodes[0].name.as_deref(), Some("ov5640"));
         assert!(found.dma_heaps.nodes.iter().all(|node| node.accessible));
-        assert!(found.cameras.reason.is_none());
     }
 }
