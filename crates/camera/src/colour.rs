@@ -41,10 +41,12 @@ impl Described {
         // chroma, which would be limited, but the kernel's pattern generator (v4l2-tpg) asks the
         // macro with "not YCbCr" and writes 0 to 255, as monochrome sensors do. A driver that
         // says which range it uses is believed.
-        let not_yuv = pixels.is_some_and(|format| !format.is_yuv());
-        let full = match self.quantization {
-            0 => not_yuv || self.colorspace == JPEG,
-            given => given == 1,
+        let full = match (self.quantization, pixels) {
+            (0, _) if self.colorspace == JPEG => true,
+            (0, Some(format)) => !format.is_yuv(),
+            // The default of a format without a name with us, which may be RGB or not.
+            (0, None) => return None,
+            (given, _) => given == 1,
         };
         let range = if full { ColourRange::Full } else { ColourRange::Limited };
         Some(Colour { matrix, range })
@@ -68,6 +70,15 @@ mod tests {
         assert_eq!(colour(8, 2, 2), Some(Colour::HD));
         let rgb = Described { colorspace: 8, encoding: 0, quantization: 0 };
         assert_eq!(rgb.colour(Some(PixelFormat::Rgb)).unwrap().range, ColourRange::Full);
+    }
+
+    #[test]
+    fn the_range_of_an_unknown_format_is_not_guessed() {
+        let of = |colorspace, quantization| {
+            Described { colorspace, encoding: 0, quantization }.colour(None)
+        };
+        assert_eq!((of(8, 0), of(7, 0)), (None, Some(Colour::JPEG)));
+        assert_eq!(of(8, 1).unwrap().range, ColourRange::Full);
     }
 
     #[test]
