@@ -12,6 +12,11 @@
     clippy::unwrap_used
 )]
 
+mod bound;
+mod check;
 mod problem;
+pub mod solve;
 
-pub use problem::{Item, Packing, Problem};
+pub use bound::lower_bound;
+pub use check::{CheckError, check, check_offsets};
+pub use problem::{Item, MAX_TOTAL, Packing, Problem, ProblemError};
