@@ -14,9 +14,14 @@
 
 mod bound;
 mod check;
+mod pack;
 mod problem;
-pub mod solve;
+mod solve;
 
 pub use bound::lower_bound;
 pub use check::{CheckError, check, check_offsets};
+pub use pack::{Packer, UnknownPacker};
 pub use problem::{Item, MAX_TOTAL, Packing, Problem, ProblemError};
+pub use solve::fit::{Fit, Obstacle, fit};
+pub use solve::minimise::minimise;
+pub use solve::options::{Options, Progress};

@@ -26,12 +26,6 @@ pub(crate) struct Core {
     pub(crate) twin: Vec<bool>,
     /// Index in the problem of each item.
     pub(crate) origin: Vec<u32>,
-    /// Whether some item has an alignment other than 1.
-    pub(crate) aligned: bool,
-    /// Items of all sections, one section after the other.
-    members: Vec<u32>,
-    /// Where the members of each section start, and their end.
-    member_start: Vec<u32>,
     /// The first item that starts in each section or later, and the number of items.
     item_start: Vec<u32>,
 }
@@ -65,53 +59,23 @@ impl Core {
             first: order.iter().map(|&i| spans[i as usize].0).collect(),
             last: order.iter().map(|&i| spans[i as usize].1).collect(),
             size: pick(&|i| items[i].size / unit),
-            aligned: align.iter().any(|&a| a > 1),
             align,
             twin,
             origin: order,
-            members: Vec::new(),
-            member_start: Vec::new(),
-            item_start: Vec::new(),
+            item_start: vec![0; sections + 1],
         };
-        core.index();
+        for &first in &core.first {
+            core.item_start[first as usize + 1] += 1;
+        }
+        for section in 0..sections {
+            core.item_start[section + 1] += core.item_start[section];
+        }
         core
-    }
-
-    /// Fills the lists of who is in which section.
-    fn index(&mut self) {
-        let mut start = vec![0u32; self.sections + 1];
-        let mut item_start = vec![0u32; self.sections + 1];
-        for (&first, &last) in self.first.iter().zip(&self.last) {
-            item_start[first as usize + 1] += 1;
-            for section in first..last {
-                start[section as usize + 1] += 1;
-            }
-        }
-        for section in 0..self.sections {
-            start[section + 1] += start[section];
-            item_start[section + 1] += item_start[section];
-        }
-        let mut next = start.clone();
-        self.members = vec![0; start[self.sections] as usize];
-        for (item, (&first, &last)) in (0u32..).zip(self.first.iter().zip(&self.last)) {
-            for place in &mut next[first as usize..last as usize] {
-                self.members[*place as usize] = item;
-                *place += 1;
-            }
-        }
-        self.member_start = start;
-        self.item_start = item_start;
     }
 
     /// Number of items.
     pub(crate) fn len(&self) -> usize {
         self.size.len()
-    }
-
-    /// The items alive in a section.
-    pub(crate) fn members(&self, section: usize) -> &[u32] {
-        &self.members
-            [self.member_start[section] as usize..self.member_start[section + 1] as usize]
     }
 
     /// The items that start in one of the sections `from..to`.
@@ -174,4 +138,46 @@ fn gcd(a: u64, b: u64) -> u64 {
         (a, b) = (b, a % b);
     }
     a
+}
+
+/// Who is in which section.
+#[derive(Debug)]
+pub(crate) struct Members {
+    /// Items of all sections, one section after the other.
+    items: Vec<u32>,
+    /// Where the items of each section start, and the end of all.
+    start: Vec<u32>,
+}
+
+impl Members {
+    /// How long the lists of all sections are together.
+    pub(crate) fn count(core: &Core) -> u64 {
+        core.first.iter().zip(&core.last).map(|(first, last)| u64::from(last - first)).sum()
+    }
+
+    pub(crate) fn new(core: &Core) -> Members {
+        let mut start = vec![0u32; core.sections + 1];
+        for item in 0..core.len() {
+            for section in core.span(item) {
+                start[section + 1] += 1;
+            }
+        }
+        for section in 0..core.sections {
+            start[section + 1] += start[section];
+        }
+        let mut next = start.clone();
+        let mut items = vec![0; start[core.sections] as usize];
+        for item in 0..core.len() {
+            for place in &mut next[core.span(item)] {
+                items[*place as usize] = item as u32;
+                *place += 1;
+            }
+        }
+        Members { items, start }
+    }
+
+    /// The items alive in a section.
+    pub(crate) fn of(&self, section: usize) -> &[u32] {
+        &self.items[self.start[section] as usize..self.start[section + 1] as usize]
+    }
 }

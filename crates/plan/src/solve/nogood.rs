@@ -51,7 +51,9 @@ impl Nogoods {
 /// Two independent numbers for an item and an offset.
 fn mix(item: u64, low: u64) -> (u64, u64) {
     let a = scramble(low ^ item.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    let b = scramble(low.wrapping_add(item.wrapping_mul(0xD1B5_4A32_D192_ED03)) ^ 0xA5A5_5A5A_0F0F_F0F0);
+    let b = scramble(
+        low.wrapping_add(item.wrapping_mul(0xD1B5_4A32_D192_ED03)) ^ 0xA5A5_5A5A_0F0F_F0F0,
+    );
     (a, b)
 }
 

@@ -6,8 +6,14 @@
 //! that no remaining item connects are searched one after the other, and if one of the groups has
 //! no packing, the decision that made the groups is the one to revise.
 
+use std::ops::Range;
+
 use super::nogood::Nogoods;
+use super::options::Meter;
 use super::state::{PLACED, State};
+
+/// Steps between two looks at the limits.
+const LOOK: u64 = 1 << 18;
 
 /// What a search came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +61,8 @@ pub(crate) struct Search<'a> {
     pub(crate) nogoods: Nogoods,
     /// Which of the candidates go first: smaller is earlier.
     pub(crate) rank: Vec<u32>,
-    /// How often each section refuted a partial packing.
-    pub(crate) blame: Vec<u32>,
+    /// The sections that have no packing, if that is the outcome.
+    pub(crate) refuted: Range<usize>,
     frames: Vec<Frame>,
     groups: Vec<Group>,
     choices: Vec<u32>,
@@ -71,7 +77,7 @@ impl<'a> Search<'a> {
             state,
             nogoods: Nogoods::default(),
             rank: (0..items as u32).collect(),
-            blame: vec![0; sections],
+            refuted: 0..sections,
             frames: Vec::new(),
             groups: Vec::new(),
             choices: Vec::new(),
@@ -80,8 +86,9 @@ impl<'a> Search<'a> {
     }
 
     /// Searches from the start for at most `limit` nodes.
-    pub(crate) fn run(&mut self, limit: u64) -> Outcome {
+    pub(crate) fn run(&mut self, limit: u64, meter: &Meter<'_>) -> Outcome {
         if !self.state.settle() {
+            self.refuted = self.state.culprit..self.state.culprit + 1;
             return Outcome::Refuted;
         }
         self.frames.clear();
@@ -91,7 +98,8 @@ impl<'a> Search<'a> {
         let end = self.nodes.saturating_add(limit);
         let sections = self.state.core.sections as u32;
         let all = Group { from: 0, to: sections, owner: u32::MAX, next: 0 };
-        let outcome = self.descend(all, end);
+        let outcome = self.descend(all, end, meter);
+        meter.spend(std::mem::take(&mut self.state.steps));
         while let Some(frame) = self.frames.pop() {
             self.state.undo(frame.mark as usize, frame.placed.map(|item| item as usize));
         }
@@ -99,15 +107,18 @@ impl<'a> Search<'a> {
         outcome
     }
 
-    fn descend(&mut self, all: Group, end: u64) -> Outcome {
+    fn descend(&mut self, all: Group, end: u64, meter: &Meter<'_>) -> Outcome {
         let mut todo = self.split(all, u32::MAX, 0);
         loop {
             // Open the next group, or go back to the decision that made it.
-            let failed = if let Some(&group) = todo.checked_sub(1).and_then(|i| self.groups.get(i as usize)) {
+            let failed = if let Some(&group) =
+                todo.checked_sub(1).and_then(|i| self.groups.get(i as usize))
+            {
                 self.nodes += 1;
-                if self.nodes > end {
+                if self.nodes > end || self.is_spent(meter) {
                     return Outcome::Limit;
                 }
+                self.refuted = group.from as usize..group.to as usize;
                 if self.open(group) { None } else { Some(group.owner) }
             } else {
                 return Outcome::Found;
@@ -134,11 +145,21 @@ impl<'a> Search<'a> {
                     None => {
                         let Some(frame) = self.frames.last() else { return Outcome::Refuted };
                         self.nogoods.add(frame.key);
+                        self.refuted = frame.group.from as usize..frame.group.to as usize;
                         failed = Some(frame.group.owner);
                     }
                 }
             }
         }
+    }
+
+    /// Counts the steps since the last look, now and then.
+    fn is_spent(&mut self, meter: &Meter<'_>) -> bool {
+        if self.state.steps < LOOK {
+            return false;
+        }
+        meter.spend(std::mem::take(&mut self.state.steps));
+        meter.is_spent()
     }
 
     /// Splits a group into those that no remaining item connects; returns the first plus one.
@@ -178,6 +199,7 @@ impl<'a> Search<'a> {
         if self.nogoods.has(key) {
             return false;
         }
+        self.state.steps += u64::from(group.to - group.from);
         let section = self.choose(group);
         let choice = self.choices.len() as u32;
         self.candidates(section);
@@ -211,7 +233,6 @@ impl<'a> Search<'a> {
     /// The section to decide next: in a valley, with few branches.
     fn choose(&self, group: Group) -> usize {
         let state = &self.state;
-        let core = state.core;
         let mut best = (u64::MAX, u64::MAX, group.from as usize);
         let mut from = group.from as usize;
         let end = group.to as usize;
@@ -230,7 +251,7 @@ impl<'a> Search<'a> {
             if left_higher && right_higher {
                 let slack = state.capacity - floor - state.rest[tight];
                 let mut branches = u64::from(slack > 0);
-                for &item in core.members(tight) {
+                for &item in self.state.members.of(tight) {
                     branches += u64::from(state.low[item as usize] == floor);
                 }
                 best = best.min((branches, slack, tight));
@@ -245,7 +266,7 @@ impl<'a> Search<'a> {
     fn candidates(&mut self, section: usize) {
         let state = &self.state;
         let floor = state.floor[section];
-        for &item in state.core.members(section) {
+        for &item in state.members.of(section) {
             let index = item as usize;
             if state.low[index] != floor {
                 continue;
@@ -283,7 +304,6 @@ impl<'a> Search<'a> {
             if alive {
                 return Some(self.split(group, owner, group.next));
             }
-            self.blame[self.state.culprit] += 1;
         }
     }
 
@@ -292,10 +312,10 @@ impl<'a> Search<'a> {
     /// Take a packing in which nothing can be lowered. What is lowest in the section, of what
     /// remains, is either as low as it can be or on top of an item that is not in the section.
     fn skip(&mut self, section: usize, group: Group) -> bool {
-        let core = self.state.core;
+        let (core, members) = (self.state.core, self.state.members);
         let floor = self.state.floor[section];
         let mut next = PLACED;
-        for &item in core.members(section) {
+        for &item in members.of(section) {
             let low = self.state.low[item as usize];
             if low > floor {
                 next = next.min(low);
@@ -310,7 +330,7 @@ impl<'a> Search<'a> {
             to += 1;
         }
         for other in (from..section).chain(section + 1..to) {
-            for &item in core.members(other) {
+            for &item in members.of(other) {
                 let index = item as usize;
                 let low = self.state.low[index];
                 if low != PLACED && !core.span(index).contains(&section) {
@@ -318,11 +338,10 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        if next == PLACED || next + self.state.rest[section] > self.state.capacity {
-            self.state.culprit = section;
+        if next == PLACED || !self.state.fits(section, next) {
             return false;
         }
-        for &item in core.members(section) {
+        for &item in members.of(section) {
             let index = item as usize;
             if self.state.low[index] == floor {
                 let low = core.align_up(index, next);

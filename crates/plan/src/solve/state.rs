@@ -5,7 +5,7 @@
 //! the least of its items. A section whose floor and remaining sizes exceed the capacity refutes
 //! the partial packing. All changes are on a trail, so they can be taken back.
 
-use super::core::Core;
+use super::core::{Core, Members};
 
 /// The lowest offset of items that are placed: above all others.
 pub(crate) const PLACED: u64 = u64::MAX;
@@ -14,6 +14,7 @@ pub(crate) const PLACED: u64 = u64::MAX;
 #[derive(Debug)]
 pub(crate) struct State<'a> {
     pub(crate) core: &'a Core,
+    pub(crate) members: &'a Members,
     pub(crate) capacity: u64,
     /// The lowest offset each item can have; [`PLACED`] if it has one.
     pub(crate) low: Vec<u64>,
@@ -33,22 +34,26 @@ pub(crate) struct State<'a> {
     is_dirty: Vec<bool>,
     /// The section that refuted last.
     pub(crate) culprit: usize,
+    /// By how much the capacity was exceeded at least, whenever it was.
+    pub(crate) excess: u64,
+    /// Steps of the inner loop since someone counted.
+    pub(crate) steps: u64,
 }
 
 impl<'a> State<'a> {
     /// Nothing placed yet. Call [`settle`](Self::settle) before anything else.
-    pub(crate) fn new(core: &'a Core, capacity: u64) -> State<'a> {
+    pub(crate) fn new(core: &'a Core, members: &'a Members, capacity: u64) -> State<'a> {
         let mut rest = vec![0; core.sections];
         let mut cross = vec![0; core.sections];
         for item in 0..core.len() {
             for section in core.span(item) {
                 rest[section] += core.size[item];
-                cross[section] += 1;
+                cross[section] += u32::from(section + 1 < core.last[item] as usize);
             }
-            cross[core.last[item] as usize - 1] -= 1;
         }
         State {
             core,
+            members,
             capacity,
             low: vec![0; core.len()],
             offset: vec![0; core.len()],
@@ -59,6 +64,8 @@ impl<'a> State<'a> {
             dirty: (0..core.sections as u32).collect(),
             is_dirty: vec![true; core.sections],
             culprit: 0,
+            excess: u64::MAX,
+            steps: 0,
         }
     }
 
@@ -76,11 +83,12 @@ impl<'a> State<'a> {
         let size = self.core.size[item];
         for section in self.core.span(item) {
             self.rest[section] -= size;
-            self.cross[section] -= 1;
             self.set_floor(section, offset + size);
             self.touch(section);
         }
-        self.cross[self.core.last[item] as usize - 1] += 1;
+        for section in self.core.first[item]..self.core.last[item] - 1 {
+            self.cross[section as usize] -= 1;
+        }
     }
 
     /// Says that an item is at `low` or above. Call [`settle`](Self::settle) next.
@@ -114,7 +122,9 @@ impl<'a> State<'a> {
             self.is_dirty[section] = false;
             let floor = self.floor[section];
             let mut least = PLACED;
-            for &item in core.members(section) {
+            let members = self.members.of(section);
+            self.steps += members.len() as u64 + 8;
+            for &item in members {
                 let item = item as usize;
                 let mut low = self.low[item];
                 if low < floor {
@@ -129,8 +139,7 @@ impl<'a> State<'a> {
             if least > floor {
                 self.set_floor(section, least);
             }
-            if least + self.rest[section] > self.capacity {
-                self.culprit = section;
+            if !self.fits(section, least) {
                 for section in self.dirty.drain(..) {
                     self.is_dirty[section as usize] = false;
                 }
@@ -138,6 +147,17 @@ impl<'a> State<'a> {
             }
         }
         true
+    }
+
+    /// Whether what remains in a section can start at `floor`.
+    pub(crate) fn fits(&mut self, section: usize, floor: u64) -> bool {
+        let end = floor.saturating_add(self.rest[section]);
+        if end <= self.capacity {
+            return true;
+        }
+        self.culprit = section;
+        self.excess = self.excess.min(end - self.capacity);
+        false
     }
 
     /// Takes back everything since `mark`; `placed` is the item placed since, if any.
@@ -156,9 +176,10 @@ impl<'a> State<'a> {
             let size = self.core.size[item];
             for section in self.core.span(item) {
                 self.rest[section] += size;
-                self.cross[section] += 1;
             }
-            self.cross[self.core.last[item] as usize - 1] -= 1;
+            for section in self.core.first[item]..self.core.last[item] - 1 {
+                self.cross[section as usize] += 1;
+            }
         }
     }
 }
