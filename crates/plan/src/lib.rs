@@ -1,0 +1,46 @@
+//! Who may share memory.
+//!
+//! The promise of this crate: a packing it returns was checked by an independent sweep, and
+//! "optimal" is said only of what was proven. Nothing here touches memory, the operating system
+//! or `unsafe`.
+#![forbid(unsafe_code)]
+#![warn(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
+
+mod bound;
+mod check;
+mod explain;
+mod in_place;
+mod json;
+mod lanes;
+mod lifetimes;
+mod make;
+mod mode;
+mod pack;
+mod plan;
+mod problem;
+mod schedule;
+mod solve;
+mod verify;
+
+pub use bound::lower_bound;
+pub use check::{CheckError, check, check_offsets};
+pub use explain::{Verdict, explain};
+pub use json::JsonError;
+pub use lifetimes::{ArenaKey, Lifetimes, Reason, Tenant};
+pub use make::plan;
+pub use mode::{MODE_VARIABLE, PlannerMode, UnknownMode};
+pub use pack::{Packer, UnknownPacker};
+pub use plan::{Arena, Placement, Plan, PlanError};
+pub use problem::{Item, MAX_TOTAL, Packing, Problem, ProblemError};
+pub use schedule::error::ScheduleError;
+pub use schedule::{BufferSpec, DEFAULT_ALIGN, Lane, Schedule, Step, View};
+pub use solve::fit::{Fit, Obstacle, fit};
+pub use solve::minimise::minimise;
+pub use solve::options::{Options, Progress};
+pub use verify::{VerifyError, verify};

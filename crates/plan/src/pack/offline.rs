@@ -1,0 +1,104 @@
+//! One item after the other, in any order, each into a gap between those that are placed.
+//!
+//! For every item the placed ones are walked in the order of their offsets. They are kept in a
+//! binary tree over time: a node knows all placed items that touch its span, and an item looks
+//! only at the smallest node that holds its lifetime.
+
+use crate::solve::core::Core;
+
+/// Which gap an item takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gap {
+    /// The lowest that holds it.
+    First,
+    /// The smallest that holds it.
+    Best,
+}
+
+/// A placed item, as the walk sees it.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    offset: u64,
+    end: u64,
+    first: u32,
+    last: u32,
+}
+
+/// Places the items of `core` in the given order; offsets by the core's order, and the height.
+pub(crate) fn place(core: &Core, order: &[u32], gap: Gap) -> (Vec<u64>, u64) {
+    let mut tree = Tree::new(core.sections, core.len());
+    let mut offsets = vec![0; core.len()];
+    let mut height = 0;
+    for &item in order {
+        let index = item as usize;
+        let offset = tree.find(core, index, gap);
+        offsets[index] = offset;
+        let end = offset + core.size[index];
+        height = height.max(end);
+        tree.insert(Placed { offset, end, first: core.first[index], last: core.last[index] });
+    }
+    (offsets, height)
+}
+
+/// Placed items by span of time, sorted by offset in each.
+#[derive(Debug)]
+struct Tree {
+    /// Node 1 holds all sections, nodes `2i` and `2i + 1` the halves of node `i`.
+    nodes: Vec<Vec<Placed>>,
+    /// Levels below the root.
+    depth: u32,
+    /// Sections in a leaf, as a power of two.
+    leaf: u32,
+}
+
+impl Tree {
+    fn new(sections: usize, items: usize) -> Tree {
+        // A few hundred items per leaf; more leaves than that cost more to fill than they save.
+        let depth = (items / 256).max(1).ilog2().min(7);
+        let whole = sections.max(1).next_power_of_two().ilog2();
+        let depth = depth.min(whole);
+        Tree { nodes: vec![Vec::new(); 2 << depth], depth, leaf: whole - depth }
+    }
+
+    /// The smallest node that holds the sections `first..last`.
+    fn node(&self, first: u32, last: u32) -> usize {
+        let (first, last) = (first >> self.leaf, (last - 1) >> self.leaf);
+        let apart = 32 - (first ^ last).leading_zeros();
+        ((1usize << self.depth) + first as usize) >> apart
+    }
+
+    fn insert(&mut self, placed: Placed) {
+        let (first, last) = (placed.first >> self.leaf, (placed.last - 1) >> self.leaf);
+        for up in 0..=self.depth {
+            let base = (1usize << self.depth) >> up;
+            for node in base + (first as usize >> up)..=base + (last as usize >> up) {
+                let list = &mut self.nodes[node];
+                let at = list.partition_point(|other| other.offset < placed.offset);
+                list.insert(at, placed);
+            }
+        }
+    }
+
+    fn find(&self, core: &Core, item: usize, gap: Gap) -> u64 {
+        let (first, last, size) = (core.first[item], core.last[item], core.size[item]);
+        // Where what was walked over ends, and the best gap so far.
+        let mut top = 0;
+        let mut best = (u64::MAX, 0);
+        for other in &self.nodes[self.node(first, last)] {
+            if other.first >= last || first >= other.last {
+                continue;
+            }
+            if other.offset > top {
+                let start = core.align_up(item, top);
+                if start + size <= other.offset {
+                    if gap == Gap::First {
+                        return start;
+                    }
+                    best = best.min((other.offset - top, start));
+                }
+            }
+            top = top.max(other.end);
+        }
+        if best.0 == u64::MAX { core.align_up(item, top) } else { best.1 }
+    }
+}

@@ -1,0 +1,12 @@
+//! The search for the smallest packing, or for one within a capacity.
+
+pub(crate) mod core;
+pub(crate) mod fit;
+pub(crate) mod minimise;
+mod nogood;
+pub(crate) mod options;
+mod orders;
+mod portfolio;
+mod restarts;
+mod search;
+mod state;

@@ -1,0 +1,72 @@
+//! The smallest packing that the budget allows: heuristics, then searches at and above the bound.
+
+use super::core::{Core, Members};
+use super::options::{Meter, Options};
+use super::portfolio;
+use super::restarts::Restarts;
+use super::search::Outcome;
+use crate::pack::{height, verified};
+use crate::{Packing, Problem, lower_bound};
+
+/// Runs at a capacity before another one gets its turn, at first.
+const RUNS: u64 = 7;
+
+/// Packs `problem` into as few bytes as the budget allows to find.
+///
+/// The result is never larger than that of any other packer, and is said to be optimal only if
+/// every smaller size is refuted.
+pub fn minimise(problem: &Problem, options: &Options<'_>) -> Packing {
+    let meter = Meter::new(options);
+    let core = Core::new(problem);
+    let bound = lower_bound(problem);
+    let mut offsets = portfolio::best(problem, &core, bound, &meter);
+    let mut bytes = height(problem, &offsets);
+    let mut low = bound.div_ceil(core.unit);
+    meter.report(bytes, bound.max(low * core.unit).min(bytes));
+    // No packing is lower than `low`, and there is one of `high`, in units.
+    let mut high = bytes / core.unit;
+    let members = Members::new(&core);
+    let mut tight: Option<Restarts<'_>> = None;
+    let mut runs = RUNS;
+    while low < high && !meter.is_spent() {
+        let search = match tight.take() {
+            Some(search) if search.capacity() == low => tight.insert(search),
+            _ => tight.insert(Restarts::new(&core, &members, low, options.seed)),
+        };
+        let mut middle = low;
+        match search.go(runs, &meter) {
+            Outcome::Found => {
+                (high, offsets) = lowered(problem, &core, search);
+            }
+            Outcome::Refuted => low = search.next_capacity().min(high),
+            // Neither: look for something better than what there is, from below.
+            Outcome::Limit => middle = low + (high - low) / 2,
+        }
+        while middle > low && middle < high && !meter.is_spent() {
+            let mut search = Restarts::new(&core, &members, middle, options.seed);
+            match search.go(runs, &meter) {
+                Outcome::Found => {
+                    (high, offsets) = lowered(problem, &core, &search);
+                    middle = low + (high - low) / 2;
+                }
+                Outcome::Refuted => {
+                    low = search.next_capacity().min(high);
+                    middle = low + (high - low) / 2;
+                }
+                Outcome::Limit => middle += (high - middle).div_ceil(2),
+            }
+            meter.report(high * core.unit, low * core.unit);
+        }
+        runs = runs.saturating_mul(2);
+        bytes = high * core.unit;
+        meter.report(bytes, low * core.unit);
+    }
+    let bound = if low >= high { height(problem, &offsets) } else { bound.max(low * core.unit) };
+    verified(problem, offsets, bound)
+}
+
+/// The height in units and the offsets in bytes that a search has found.
+fn lowered(problem: &Problem, core: &Core, search: &Restarts<'_>) -> (u64, Vec<u64>) {
+    let offsets = core.to_bytes(problem.items().len(), search.offsets());
+    (height(problem, &offsets) / core.unit, offsets)
+}
