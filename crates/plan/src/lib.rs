@@ -14,6 +14,7 @@
 
 mod bound;
 mod check;
+pub mod draw;
 mod pack;
 mod problem;
 mod solve;
