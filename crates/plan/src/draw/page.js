@@ -95,19 +95,26 @@ function draw(map) {
       }
     }
   }
+  // Words over the map stand on ground of their own.
+  const label = (text, left, middle, colour) => {
+    pen.fillStyle = css('--panel');
+    pen.globalAlpha = 0.85;
+    pen.fillRect(left - 3, middle - 8, pen.measureText(text).width + 6, 16);
+    pen.globalAlpha = 1;
+    pen.fillStyle = colour;
+    pen.fillText(text, left, middle);
+  };
   const rule = (address, text, colour, above) => {
     const at = y(address);
     if (at < -1 || at > height + 1) return;
     pen.strokeStyle = colour; pen.lineWidth = 1; pen.setLineDash([5, 4]);
     pen.beginPath(); pen.moveTo(0, at); pen.lineTo(width, at); pen.stroke(); pen.setLineDash([]);
-    pen.fillStyle = colour;
-    pen.fillText(text, 6, at + (above ? -8 : 9));
+    if (text) label(text, 6, at + (above ? -10 : 11), colour);
   };
   for (const arena of plan.arenas) {
     if (arena.base > 0) rule(arena.base, '', css('--line'), true);
     if (plan.arenas.length > 1) {
-      pen.fillStyle = css('--soft');
-      pen.fillText(arena.label, 6, y(arena.base) - 9);
+      label(arena.label, 6, y(arena.base) - 11, css('--soft'));
     }
   }
   rule(plan.bytes, `${words(plan.bytes)}`, css('--accent'), true);
@@ -117,8 +124,8 @@ function draw(map) {
   if (at > -200 && at < width + 1) {
     pen.fillStyle = css('--peak');
     pen.fillRect(at, 0, Math.max(1.5, Math.min(3, x(plan.peak + 1) - at)), height);
-    const text = `peak, ${stepName(plan.peak)}`, room = pen.measureText(text).width + 8;
-    pen.fillText(text, at + room > width ? at - room : at + 6, height - 10);
+    const text = `peak at ${stepName(plan.peak)}`, room = pen.measureText(text).width + 10;
+    label(text, at + room > width ? at - room + 2 : at + 7, height - 12, css('--peak'));
   }
 }
 
