@@ -14,6 +14,7 @@
 
 mod bound;
 mod check;
+pub mod draw;
 mod explain;
 mod in_place;
 mod json;
