@@ -29,6 +29,8 @@ mod once;
 mod place;
 mod pool;
 mod raw;
+#[cfg(feature = "plan")]
+pub mod realize;
 mod registry;
 mod space;
 pub mod statistics;
