@@ -14,6 +14,7 @@
 
 mod bound;
 mod check;
+mod csv;
 mod explain;
 mod in_place;
 mod json;
@@ -30,6 +31,7 @@ mod verify;
 
 pub use bound::lower_bound;
 pub use check::{CheckError, check, check_offsets};
+pub use csv::{CsvError, Table};
 pub use explain::{Verdict, explain};
 pub use json::JsonError;
 pub use lifetimes::{ArenaKey, Lifetimes, Reason, Tenant};
