@@ -198,7 +198,7 @@ pub(crate) fn least(lifetimes: &Lifetimes, taken: &[Option<u32>]) -> Result<u64,
 }
 
 /// The bound of one arena with all in-place sharing.
-fn smallest(tenants: &[Tenant], taken: &[Option<u32>]) -> Result<u64, PlanError> {
+pub(crate) fn smallest(tenants: &[Tenant], taken: &[Option<u32>]) -> Result<u64, PlanError> {
     let (_, wholes) = merge(tenants, taken, u64::min, |_, _| true);
     Ok(lower_bound(&problem(&wholes)?))
 }
