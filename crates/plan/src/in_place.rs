@@ -114,10 +114,13 @@ fn augment(
     false
 }
 
-/// Tenants that share by [`matches`], as one: for each tenant who it is part of, and the wholes.
+/// Tenants that share by [`matches`], as one: for each tenant who it is part of, and the wholes,
+/// as large and as aligned as `most` says of two. That is `u64::max` for what they need, and
+/// `u64::min` for what they need at any time at least.
 pub(crate) fn merge(
     tenants: &[Tenant],
     taken: &[Option<u32>],
+    most: fn(u64, u64) -> u64,
     may: impl Fn(&Tenant, &Tenant) -> bool,
 ) -> (Vec<u32>, Vec<Tenant>) {
     let mut order: Vec<u32> = (0..tenants.len() as u32).collect();
@@ -132,8 +135,8 @@ pub(crate) fn merge(
             let whole = whole_of[giver as usize];
             let sum = &mut wholes[whole as usize];
             sum.upper = sum.upper.max(tenant.upper);
-            sum.bytes = sum.bytes.max(tenant.bytes);
-            sum.align = sum.align.max(tenant.align);
+            sum.bytes = most(sum.bytes, tenant.bytes);
+            sum.align = most(sum.align, tenant.align);
             whole_of[index as usize] = whole;
         } else {
             whole_of[index as usize] = wholes.len() as u32;

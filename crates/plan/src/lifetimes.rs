@@ -79,6 +79,15 @@ impl Lifetimes {
     ///
     /// [`ScheduleError`], if the schedule makes no sense.
     pub fn new(schedule: &Schedule) -> Result<Lifetimes, ScheduleError> {
+        Lifetimes::with(schedule, false)
+    }
+
+    /// The same for arenas that all lanes share: everything is in the copy lane's, and held.
+    pub(crate) fn mixed(schedule: &Schedule) -> Result<Lifetimes, ScheduleError> {
+        Lifetimes::with(schedule, true)
+    }
+
+    fn with(schedule: &Schedule, mixed: bool) -> Result<Lifetimes, ScheduleError> {
         let groups = schedule.groups()?;
         let lanes = Lanes::new(schedule);
         let touches = Touches::new(schedule, &groups);
@@ -94,7 +103,7 @@ impl Lifetimes {
             let home = (spec.device, Lane::Compute);
             let at_home =
                 steps.iter().all(|&step| lanes.keys[lanes.of[step as usize] as usize] == home);
-            let lane = if at_home { Lane::Compute } else { Lane::Copy };
+            let lane = if at_home && !mixed { Lane::Compute } else { Lane::Copy };
             tenant_of[buffer] = tenants.len() as u32;
             tenants.push(Tenant {
                 buffer,

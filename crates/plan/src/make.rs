@@ -95,7 +95,7 @@ fn disabled(lifetimes: &Lifetimes, taken: &[Option<u32>]) -> Result<Made, PlanEr
 fn remap(lifetimes: &Lifetimes, taken: &[Option<u32>]) -> Result<Made, PlanError> {
     let class = |tenant: &Tenant| (tenant.key, tenant.dtype, rounded(tenant));
     let alike = |giver: &Tenant, taker: &Tenant| class(giver) == class(taker);
-    let (whole_of, wholes) = merge(&lifetimes.tenants, taken, alike);
+    let (whole_of, wholes) = merge(&lifetimes.tenants, taken, u64::max, alike);
     let mut classes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (index, whole) in wholes.iter().enumerate() {
         classes.entry(class(whole)).or_default().push(index);
@@ -165,13 +165,13 @@ fn pack_key(
     options: &Options<'_>,
 ) -> Result<(Vec<u64>, Arena), PlanError> {
     let (tenants, taken) = select(&lifetimes.tenants, members, taken);
-    let (whole_of, wholes) = merge(&tenants, &taken, |_, _| true);
+    let (whole_of, wholes) = merge(&tenants, &taken, u64::max, |_, _| true);
     let merged = problem(&wholes)?;
     let mut packing = packer.pack(&merged, options);
     packing.offsets = whole_of.iter().map(|&whole| packing.offsets[whole as usize]).collect();
     if wholes.len() < tenants.len() {
         // Sharing some and not others could be smaller than both, but not than this.
-        let least = lower_bound(&merged);
+        let least = smallest(&tenants, &taken)?;
         if packing.bytes > least {
             let apart = packer.pack(&problem(&tenants)?, options);
             if apart.bytes < packing.bytes {
@@ -192,9 +192,15 @@ pub(crate) fn least(lifetimes: &Lifetimes, taken: &[Option<u32>]) -> Result<u64,
     let mut sum = 0;
     for (_, members) in by_key(&lifetimes.tenants) {
         let (tenants, taken) = select(&lifetimes.tenants, &members, taken);
-        sum += lower_bound(&problem(&merge(&tenants, &taken, |_, _| true).1)?);
+        sum += smallest(&tenants, &taken)?;
     }
     Ok(sum)
+}
+
+/// The bound of one arena with all in-place sharing.
+pub(crate) fn smallest(tenants: &[Tenant], taken: &[Option<u32>]) -> Result<u64, PlanError> {
+    let (_, wholes) = merge(tenants, taken, u64::min, |_, _| true);
+    Ok(lower_bound(&problem(&wholes)?))
 }
 
 /// The tenants of each arena.

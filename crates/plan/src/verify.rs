@@ -123,7 +123,9 @@ fn sweep(schedule: &Schedule, plan: &Plan, order: &Order) -> Result<Vec<Demand>,
         let before = map.range((arena, 0)..(arena, start)).next_back();
         let mut from =
             before.filter(|&(_, &(last, _))| last > start).map_or((arena, start), |(&key, _)| key);
-        while let Some((&key, &(last, first))) = map.range(from..(arena, end)).next() {
+        while let Some((&key, &(last, first))) =
+            map.range(from.min((arena, end))..(arena, end)).next()
+        {
             map.remove(&key);
             if key.1 < start {
                 map.insert(key, (start, first));
