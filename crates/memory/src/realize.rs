@@ -74,8 +74,9 @@ pub enum RealizeError {
 /// Allocates the arenas of `plan` and places `buffers`, one for each buffer of `schedule`, in
 /// them. `allocator` says where an arena's memory comes from.
 ///
-/// A buffer that the plan leaves out is not touched. A view may be a slice of its base, or a lazy
-/// buffer of its own, which then gets the base's bytes. The arenas live for as long as a buffer
+/// A buffer that the plan leaves out is not touched. A view may be a slice of its base, or, at
+/// an offset that is aligned as every lazy buffer is, a buffer of its own, which then gets the
+/// base's bytes. The arenas live for as long as a buffer
 /// in them does.
 ///
 /// ```
@@ -121,23 +122,37 @@ pub fn realize<'a>(
     let placements = check(schedule, plan, buffers)?;
     let arenas = plan.arenas.iter().map(|arena| make(arena, allocator(arena)?));
     let arenas = arenas.collect::<Result<Vec<Buffer>, Error>>()?;
-    // Bases before their views, which then have their place already if they are slices.
-    for view in [false, true] {
-        for &(index, arena, offset) in &placements {
-            let (spec, buffer) = (&schedule.buffers[index], &buffers[index]);
-            if spec.view_of.is_some() != view {
-                continue;
-            }
-            let home = &arenas[arena];
-            if !view || !buffer.is_placed() {
-                buffer.place_in(home, offset)?;
-            }
-            if buffer.place() != home.slice(offset..offset + buffer.len())?.place() {
-                return Err(RealizeError::Elsewhere { name: spec.name.clone() });
+    for &(index, arena, offset) in &placements {
+        if schedule.buffers[index].view_of.is_none() {
+            buffers[index].place_in(&arenas[arena], offset)?;
+        }
+    }
+    for (index, (spec, view)) in schedule.buffers.iter().zip(buffers).enumerate() {
+        if spec.view_of.is_some() {
+            let (base, start) = base_of(schedule, index);
+            // A slice of its base follows it; its identity is the base's.
+            if view.identity().id() != buffers[base].identity().id() {
+                view.place_in(&buffers[base], start)?;
             }
         }
     }
+    for &(index, arena, offset) in &placements {
+        let (spec, buffer) = (&schedule.buffers[index], &buffers[index]);
+        if buffer.place() != arenas[arena].slice(offset..offset + buffer.len())?.place() {
+            return Err(RealizeError::Elsewhere { name: spec.name.clone() });
+        }
+    }
     Ok(arenas)
+}
+
+/// The buffer whose bytes a view has in the end, and from which byte on.
+fn base_of(schedule: &Schedule, index: usize) -> (usize, usize) {
+    let (mut base, mut start) = (index, 0);
+    while let Some(view) = schedule.buffers[base].view_of {
+        start += view.offset as usize;
+        base = view.buffer;
+    }
+    (base, start)
 }
 
 /// Index of a buffer, and the arena and offset it goes to.
@@ -155,8 +170,15 @@ fn check(schedule: &Schedule, plan: &Plan, buffers: &[Buffer]) -> Result<Vec<To>
     let mut known = HashSet::new();
     let mut all = vec![];
     for (index, (spec, buffer)) in schedule.buffers.iter().zip(buffers).enumerate() {
-        let Some((arena, offset)) = plan.place(index) else { continue };
         let name = || spec.name.clone();
+        if spec.view_of.is_some() {
+            let base = &buffers[base_of(schedule, index).0];
+            let apart = buffer.identity().id() != base.identity().id();
+            if apart && buffer.is_placed() {
+                return Err(RealizeError::Taken { name: name(), twice: false });
+            }
+        }
+        let Some((arena, offset)) = plan.place(index) else { continue };
         if buffer.len() as u64 != spec.bytes {
             let (given, expected) = (buffer.len(), spec.bytes);
             return Err(RealizeError::Length { name: name(), given, expected });

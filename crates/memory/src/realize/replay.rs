@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use tenure_plan::Schedule;
 
-use super::RealizeError;
+use super::{RealizeError, base_of};
 use crate::{Buffer, Error, ReadGuard, WriteGuard};
 
 /// Why a schedule does not run on its buffers.
@@ -174,22 +174,6 @@ impl<'a> Replay<'a> {
         }
         Ok(())
     }
-}
-
-/// The buffer whose bytes a view has in the end, and from which byte on.
-fn base_of(schedule: &Schedule, index: usize) -> (usize, usize) {
-    let (mut base, mut start) = (index, 0);
-    // A valid schedule has no circles; one that has is followed once around.
-    for _ in 0..schedule.buffers.len() {
-        match schedule.buffers.get(base).and_then(|spec| spec.view_of) {
-            Some(view) => {
-                start += view.offset as usize;
-                base = view.buffer;
-            }
-            None => break,
-        }
-    }
-    (base, start)
 }
 
 fn fill(bytes: &mut [u8], writer: usize, base: usize, start: usize) {
