@@ -35,6 +35,9 @@ pub(crate) enum Failure {
     /// No frames, or no files.
     #[error(transparent)]
     Capture(#[from] crate::capture::Problem),
+    /// No plan.
+    #[error(transparent)]
+    Plan(#[from] crate::plan::Problem),
     /// Nothing was left to measure.
     #[error("none of the memories asked for can be measured here: {}", reasons(.0))]
     NothingToMeasure(Vec<(tenure::TensorMemory, String)>),

@@ -19,6 +19,7 @@ mod machine;
 mod options;
 mod output;
 mod page;
+mod plan;
 mod units;
 
 use std::process::ExitCode;
@@ -45,5 +46,6 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Info(options) => info::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Capture(options) => capture::run(options),
+        Command::Plan(options) => plan::run(options),
     }
 }

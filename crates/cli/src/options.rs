@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, capture, info};
+use crate::{bench, capture, info, plan};
 
 /// The command and what it was given.
 #[derive(Debug, Parser)]
@@ -26,6 +26,8 @@ const EXAMPLES: &str = "\
   tenure bench mem shm     compare two memories
   tenure capture /dev/video0 --frames 10 -o frames
                            what a camera sees, as PNG and npy files
+  tenure plan lifetimes.csv --html plan.html
+                           how little memory is enough, and a picture of it
   tenure help bench        all about one command
 
 \x1b[1m\x1b[4mExit codes:\x1b[0m
@@ -43,6 +45,9 @@ pub(crate) enum Command {
     /// Write frames of a camera to files: pictures and arrays
     #[command(long_about = capture::ABOUT)]
     Capture(capture::Options),
+    /// Find out how little memory a schedule needs
+    #[command(long_about = plan::ABOUT)]
+    Plan(plan::Options),
 }
 
 #[cfg(test)]
@@ -59,7 +64,7 @@ mod tests {
     fn help_fits_80_columns() {
         let mut command = Options::command();
         let mut pages = vec![command.render_long_help().to_string()];
-        for name in ["info", "bench", "capture"] {
+        for name in ["info", "bench", "capture", "plan"] {
             let command = command.find_subcommand_mut(name).unwrap();
             pages.push(command.render_long_help().to_string());
             pages.push(command.render_help().to_string());

@@ -112,8 +112,8 @@ function draw(map) {
     if (text) label(text, 6, at + (above ? -10 : 11), colour);
   };
   for (const arena of plan.arenas) {
-    if (arena.base > 0) rule(arena.base, '', css('--line'), true);
-    if (plan.arenas.length > 1) {
+    if (arena.base > 0 && plan.arenas.length < 100) rule(arena.base, '', css('--line'), true);
+    if (plan.arenas.length > 1 && arena.label) {
       label(arena.label, 6, y(arena.base) - 11, css('--soft'));
     }
   }
@@ -174,7 +174,7 @@ function place(event, map) {
   tip.append(head);
   line('size', `${words(plan.size[i])} (${whole.format(plan.size[i])})`);
   line('alive', `${stepName(plan.lower[i])} to ${stepName(plan.upper[i] - 1)}, ${whole.format(steps)} step${steps === 1 ? '' : 's'}`);
-  line('offset', `${whole.format(plan.offset[i])}${plan.arenas.length > 1 ? ` in ${plan.arenas[plan.arena[i]].label}` : ''}`);
+  line('offset', `${whole.format(plan.offset[i])}${plan.arenas.length > 1 ? ` in ${plan.arenas[plan.arena[i]].label || `allocation ${plan.arena[i]}`}` : ''}`);
   tip.style.display = 'block';
   const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
   const top = Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 8);

@@ -1,0 +1,153 @@
+//! Plans in every mode and by every packer.
+
+use std::time::Instant;
+
+use tenure::plan::{
+    Capacity, Packer, Plan, PlannerMode, Reorder, Reordered, Schedule, Shortage, capacity, plan,
+    reorder,
+};
+
+use super::Problem;
+use super::progress::Search;
+use crate::units;
+
+/// Which modes and packers to compare.
+pub(super) struct Wanted(Vec<(PlannerMode, Packer)>);
+
+/// One plan and what it took.
+pub(super) struct Made {
+    pub(super) plan: Plan,
+    pub(super) seconds: f64,
+    /// Whether its search was ended by the user.
+    pub(super) stopped: bool,
+}
+
+/// All plans, in the order in which they were asked for.
+pub(super) struct Results {
+    pub(super) made: Vec<Made>,
+    /// Index of the smallest; of equals the one that was found fastest.
+    pub(super) winner: usize,
+}
+
+impl Wanted {
+    /// What the command line says, else the environment, else all.
+    pub(super) fn new(modes: &[PlannerMode], packers: &[Packer]) -> Result<Wanted, Problem> {
+        let said = PlannerMode::from_environment().map_err(Problem::Environment)?;
+        let modes = match (modes, said) {
+            ([], Some(mode)) => vec![mode],
+            ([], None) => PlannerMode::ALL.to_vec(),
+            (modes, _) => modes.to_vec(),
+        };
+        let packers = if packers.is_empty() { &Packer::ALL[..] } else { packers };
+        let pairs = modes.into_iter().flat_map(|mode| {
+            // Other modes do not pack.
+            let packers = if mode == PlannerMode::Arena { packers } else { &[Packer::Best][..] };
+            packers.iter().map(move |packer| (mode, *packer))
+        });
+        Ok(Wanted(pairs.collect()))
+    }
+}
+
+impl Results {
+    pub(super) fn winner(&self) -> Option<&Plan> {
+        self.made.get(self.winner).map(|made| &made.plan)
+    }
+}
+
+/// Makes all plans.
+pub(super) fn compare(
+    schedule: &Schedule,
+    wanted: &Wanted,
+    search: &Search,
+) -> Result<Results, Problem> {
+    let mut made = vec![];
+    for &(mode, packer) in &wanted.0 {
+        let before = Instant::now();
+        let plan = search.run(|options| plan(schedule, mode, packer, options))?;
+        let seconds = before.elapsed().as_secs_f64();
+        made.push(Made { plan, seconds, stopped: search.was_stopped() });
+    }
+    let key = |made: &Made| (made.plan.bytes, !made.plan.optimal);
+    let smallest = made.iter().map(key).min();
+    let fastest =
+        |(_, a): &(usize, &Made), (_, b): &(usize, &Made)| a.seconds.total_cmp(&b.seconds);
+    let equals = made.iter().enumerate().filter(|(_, made)| Some(key(made)) == smallest);
+    let winner = equals.min_by(fastest).map_or(0, |(index, _)| index);
+    Ok(Results { made, winner })
+}
+
+/// The schedule in an order with a lower peak, if there is one.
+pub(super) fn reordered(schedule: &Schedule, search: &Search) -> Result<Reordered, Problem> {
+    Ok(search.run(|options| reorder(schedule, Reorder::default(), options))?)
+}
+
+/// Whether a schedule fits, and into what.
+pub(super) struct Fits {
+    capacity: u64,
+    answer: Capacity,
+}
+
+/// Asks whether the schedule fits.
+pub(super) fn fits(schedule: &Schedule, bytes: u64, search: &Search) -> Result<Fits, Problem> {
+    let answer = search.run(|options| capacity(schedule, bytes, options))?;
+    Ok(Fits { capacity: bytes, answer })
+}
+
+/// How many of those in the way are named.
+const NAMED: usize = 5;
+
+impl Fits {
+    pub(super) fn plan(&self) -> Option<&Plan> {
+        match &self.answer {
+            Capacity::Fits(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_certain_to_fit(&self) -> bool {
+        matches!(self.answer, Capacity::Fits(_))
+    }
+
+    /// The answer as a sentence.
+    pub(super) fn words(&self, schedule: &Schedule) -> String {
+        let capacity = size(self.capacity);
+        match &self.answer {
+            Capacity::Fits(plan) => format!("fits into {capacity}: takes {}", size(plan.bytes)),
+            Capacity::Impossible(shortage) => {
+                let needs = size(shortage.bytes);
+                format!(
+                    "does not fit into {capacity}: {needs} are needed {}",
+                    who(schedule, shortage)
+                )
+            }
+            Capacity::Unknown { best, peak } => format!(
+                "not known to fit into {capacity}: the smallest plan found takes {}; give the \
+                 search more --time, or make room {}",
+                size(best.bytes),
+                who(schedule, peak)
+            ),
+        }
+    }
+}
+
+fn size(bytes: u64) -> String {
+    format!("{bytes} bytes ({})", units::bytes(bytes))
+}
+
+/// When most is needed, and by whom.
+fn who(schedule: &Schedule, shortage: &Shortage) -> String {
+    let when = shortage.step.and_then(|step| schedule.steps.get(step));
+    let when = when.map_or_else(
+        || format!("at time {}", shortage.times.start),
+        |step| format!("at step {:?}", step.name),
+    );
+    let named = shortage.buffers.iter().take(NAMED).filter_map(|&index| {
+        let spec = schedule.buffers.get(index)?;
+        Some(format!("{:?} ({})", spec.name, units::bytes(spec.bytes)))
+    });
+    let mut names: Vec<String> = named.collect();
+    if shortage.buffers.len() > NAMED {
+        names.push(format!("{} more", shortage.buffers.len() - NAMED));
+    }
+    format!("{when} by {}", names.join(", "))
+}

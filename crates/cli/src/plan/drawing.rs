@@ -1,0 +1,67 @@
+//! The plans as something to look at.
+
+use std::path::Path;
+
+use tenure::plan::draw::{Drawing, DrawnPlan, Tenant};
+use tenure::plan::{Lifetimes, Plan, PlanError, Schedule};
+
+use super::Problem;
+use super::compare::Results;
+
+/// Plans with more pieces of memory than this show them without names.
+const NAMED: usize = 16;
+
+/// All plans side by side.
+pub(super) fn drawing(
+    file: &Path,
+    schedule: &Schedule,
+    results: &Results,
+) -> Result<Drawing, Problem> {
+    let lifetimes = Lifetimes::new(schedule).map_err(PlanError::from)?;
+    let plans = results.made.iter().enumerate().map(|(index, made)| DrawnPlan {
+        winner: index == results.winner,
+        ..drawn(&made.plan, &lifetimes)
+    });
+    Ok(Drawing {
+        title: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        names: schedule.buffers.iter().map(|spec| spec.name.clone()).collect(),
+        // Steps of one level have one time, which then has no single name.
+        steps: if schedule.steps.iter().any(|step| step.level.is_some()) {
+            vec![]
+        } else {
+            schedule.steps.iter().map(|step| step.name.clone()).collect()
+        },
+        first: 0,
+        last: lifetimes.times,
+        plans: plans.collect(),
+    })
+}
+
+fn drawn(plan: &Plan, lifetimes: &Lifetimes) -> DrawnPlan {
+    let packer = plan.packer.map(|packer| format!(" {packer}")).unwrap_or_default();
+    let mut drawn = DrawnPlan {
+        label: format!("{}{packer}", plan.mode),
+        bytes: plan.bytes,
+        bound: plan.lower_bound,
+        optimal: plan.optimal,
+        ..DrawnPlan::default()
+    };
+    let named = plan.arenas.len() <= NAMED;
+    for arena in &plan.arenas {
+        let label = format!("device {}, {}", arena.device, arena.lane);
+        drawn.add_arena(if named { label } else { String::new() }, arena.bytes);
+    }
+    for tenant in &lifetimes.tenants {
+        if let Some((arena, offset)) = plan.place(tenant.buffer) {
+            drawn.add_tenant(Tenant {
+                buffer: tenant.buffer as u32,
+                arena: arena as u32,
+                lower: tenant.lower,
+                upper: tenant.upper,
+                size: tenant.bytes,
+                offset,
+            });
+        }
+    }
+    drawn
+}
