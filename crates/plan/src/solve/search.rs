@@ -70,6 +70,8 @@ pub(crate) struct Search<'a> {
     pub(crate) lean: bool,
     /// The sections that have no packing, if that is the outcome.
     pub(crate) refuted: Range<usize>,
+    /// Whether it is refuted before anything is placed.
+    hopeless: bool,
     /// Room for sorting.
     scores: Vec<(f64, u32)>,
     frames: Vec<Frame>,
@@ -88,6 +90,7 @@ impl<'a> Search<'a> {
             rank: (0..items as u32).collect(),
             ahead: false,
             lean: false,
+            hopeless: false,
             scores: Vec::new(),
             refuted: 0..sections,
             frames: Vec::new(),
@@ -99,7 +102,8 @@ impl<'a> Search<'a> {
 
     /// Searches from the start for at most `limit` nodes.
     pub(crate) fn run(&mut self, limit: u64, meter: &Meter<'_>) -> Outcome {
-        if !self.state.settle() {
+        self.hopeless = self.hopeless || !self.state.settle();
+        if self.hopeless {
             self.refuted = self.state.culprit..self.state.culprit + 1;
             return Outcome::Refuted;
         }
