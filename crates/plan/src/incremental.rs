@@ -82,9 +82,9 @@ fn keep(schedule: &Schedule, old: &Plan) -> Result<Option<Plan>, PlanError> {
     let mut taken = all.clone();
     let tenants = &lifetimes.tenants;
     let place = |tenant: usize| old.place(tenants[tenant].buffer);
-    for taker in 0..tenants.len() {
+    for (taker, taken) in taken.iter_mut().enumerate() {
         // What shares goes on to share, and what did not is left as it was.
-        taken[taker] = taken[taker].filter(|&giver| place(giver as usize) == place(taker));
+        *taken = taken.filter(|&giver| place(giver as usize) == place(taker));
     }
     let mut places = vec![(0, 0); tenants.len()];
     let mut arenas = Vec::new();

@@ -122,12 +122,28 @@ struct Cell {
 }
 
 impl Waits {
-    pub(crate) fn new(schedule: &Schedule, groups: &Groups, lanes: &Lanes) -> Waits {
+    /// `certain` are the buffers that certainly have bytes, if sizes and offsets can be smaller
+    /// than they are here: then only touches of one of these themselves are taken as ordered.
+    pub(crate) fn new(
+        schedule: &Schedule,
+        groups: &Groups,
+        lanes: &Lanes,
+        certain: Option<&[bool]>,
+    ) -> Waits {
         let steps = schedule.steps.len();
         if lanes.keys.len() < 2 {
             return Waits { after: Vec::new(), start: vec![0; steps + 1] };
         }
-        let (cell_of, meets) = cells(schedule, groups);
+        let (cell_of, meets) = match certain {
+            None => cells(schedule, groups),
+            Some(certain) => {
+                let buffers = 0..certain.len() as u32;
+                let alone = |buffer: u32| {
+                    if certain[buffer as usize] { vec![buffer] } else { Vec::new() }
+                };
+                (buffers.clone().collect(), buffers.map(alone).collect())
+            }
+        };
         let mut state: Vec<Cell> = Vec::new();
         state.resize_with(meets.len(), Cell::default);
         let mut edges: Vec<(u32, u32)> = Vec::new();
@@ -199,7 +215,7 @@ fn cells(schedule: &Schedule, groups: &Groups) -> (Vec<u32>, Vec<Vec<u32>>) {
                 meets[cell as usize].push(cell);
                 continue;
             }
-            let others = cells.iter().filter(|other| other.0 < end && start < other.1);
+            let others = cells.iter().filter(|other| other.0.max(start) < other.1.min(end));
             meets[cell as usize].extend(others.map(|other| other.2));
         }
     }

@@ -79,15 +79,20 @@ impl Lifetimes {
     ///
     /// [`ScheduleError`], if the schedule makes no sense.
     pub fn new(schedule: &Schedule) -> Result<Lifetimes, ScheduleError> {
-        Lifetimes::with(schedule, false)
+        Lifetimes::with(schedule, false, None)
     }
 
     /// The same for arenas that all lanes share: everything is in the copy lane's, and held.
     pub(crate) fn mixed(schedule: &Schedule) -> Result<Lifetimes, ScheduleError> {
-        Lifetimes::with(schedule, true)
+        Lifetimes::with(schedule, true, None)
     }
 
-    fn with(schedule: &Schedule, mixed: bool) -> Result<Lifetimes, ScheduleError> {
+    /// The same for sizes that may be smaller: see [`Waits::new`] for `certain`.
+    pub(crate) fn with(
+        schedule: &Schedule,
+        mixed: bool,
+        certain: Option<&[bool]>,
+    ) -> Result<Lifetimes, ScheduleError> {
         let groups = schedule.groups()?;
         let lanes = Lanes::new(schedule);
         let touches = Touches::new(schedule, &groups);
@@ -115,7 +120,8 @@ impl Lifetimes {
                 dtype: spec.dtype,
             });
         }
-        hold(schedule, &groups, &lanes, &touches, &mut tenants);
+        let waits = || Waits::new(schedule, &groups, &lanes, certain);
+        hold(waits, &lanes, &touches, &mut tenants);
         let part = (0..schedule.buffers.len())
             .map(|buffer| match reasons[buffer] {
                 Some(reason) => Err(reason),
@@ -217,13 +223,7 @@ fn reasons(schedule: &Schedule, groups: &Groups, touches: &Touches) -> Vec<Optio
 }
 
 /// Holds what several lanes touch until nobody who comes next would have to wait.
-fn hold(
-    schedule: &Schedule,
-    groups: &Groups,
-    lanes: &Lanes,
-    touches: &Touches,
-    tenants: &mut [Tenant],
-) {
+fn hold(waits: impl Fn() -> Waits, lanes: &Lanes, touches: &Touches, tenants: &mut [Tenant]) {
     // Which lanes touch the copy arena of which device.
     let mut guests: std::collections::HashMap<u32, u64> = std::collections::HashMap::new();
     for tenant in tenants.iter().filter(|tenant| tenant.key.lane == Lane::Copy) {
@@ -235,7 +235,7 @@ fn hold(
     if guests.values().all(|lanes| lanes.count_ones() < 2) {
         return;
     }
-    let waits = Waits::new(schedule, groups, lanes);
+    let waits = waits();
     for lane in 0..lanes.keys.len() {
         let after = lanes.ordered_after(&waits, lane);
         for tenant in tenants.iter_mut().filter(|tenant| tenant.key.lane == Lane::Copy) {

@@ -46,15 +46,25 @@ pub fn plan(
     packer: Packer,
     options: &Options<'_>,
 ) -> Result<Plan, PlanError> {
-    let lifetimes = Lifetimes::new(schedule)?;
-    let taken = matches(schedule, &lifetimes);
+    plan_lifetimes(schedule, &Lifetimes::new(schedule)?, mode, packer, options)
+}
+
+/// The same with lifetimes of its own.
+pub(crate) fn plan_lifetimes(
+    schedule: &Schedule,
+    lifetimes: &Lifetimes,
+    mode: PlannerMode,
+    packer: Packer,
+    options: &Options<'_>,
+) -> Result<Plan, PlanError> {
+    let taken = matches(schedule, lifetimes);
     let (places, arenas, lower_bound) = match mode {
-        PlannerMode::Disabled => disabled(&lifetimes, &taken)?,
-        PlannerMode::Remap => remap(&lifetimes, &taken)?,
-        PlannerMode::Arena => arena(&lifetimes, &taken, packer, options)?,
+        PlannerMode::Disabled => disabled(lifetimes, &taken)?,
+        PlannerMode::Remap => remap(lifetimes, &taken)?,
+        PlannerMode::Arena => arena(lifetimes, &taken, packer, options)?,
     };
     let packer = (mode == PlannerMode::Arena).then_some(packer);
-    Ok(finish(&lifetimes, mode, packer, arenas, &places, lower_bound))
+    Ok(finish(lifetimes, mode, packer, arenas, &places, lower_bound))
 }
 
 /// Arena and offset of each tenant, the arenas, and what no plan is smaller than.

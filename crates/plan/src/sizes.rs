@@ -1,13 +1,17 @@
 //! Sizes that depend on one number, such as a batch or a sequence length.
 //!
 //! Sizes never fall as the number grows, and lifetimes do not depend on it. So a plan for the
-//! largest number holds for all smaller ones.
+//! largest number holds for all smaller ones. Only what makes lanes wait for each other may be
+//! less for a smaller number, where buffers become empty and views no longer overlap: the plan
+//! relies on none of that.
 
 use serde::{Deserialize, Serialize};
 
+use crate::lifetimes::Lifetimes;
+use crate::make::plan_lifetimes;
 use crate::plan::{Placement, Plan, PlanError};
 use crate::schedule::error::ScheduleError;
-use crate::{Options, Packer, PlannerMode, Schedule, plan};
+use crate::{Options, Packer, PlannerMode, Schedule};
 
 /// A number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +37,9 @@ pub struct Dynamic {
     pub schedule: Schedule,
     /// What the number is called.
     pub variable: String,
+    /// The smallest number there will be.
+    #[serde(default)]
+    pub min: u64,
     /// The largest number there will be.
     pub max: u64,
     /// Sizes of some buffers, by index.
@@ -47,13 +54,15 @@ pub struct Dynamic {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SizeError {
-    /// The number is larger than what was planned for.
-    #[error("{variable} is {n}, but at most {max} was announced")]
-    AboveMax {
+    /// The number is not one that was planned for.
+    #[error("{variable} is {n}, but {min} to {max} were announced")]
+    OutOfRange {
         /// What the number is called.
         variable: String,
         /// The number.
         n: u64,
+        /// The smallest number.
+        min: u64,
         /// The largest number.
         max: u64,
     },
@@ -103,7 +112,8 @@ impl Dynamic {
     ///     steps: vec![Step::new("work", [], [0])],
     /// };
     /// let bytes = vec![(0, Bytes::Affine { base: 64, per: 4096 })];
-    /// let dynamic = Dynamic { schedule, variable: "batch".into(), max: 8, bytes, offsets: vec![] };
+    /// let variable = "batch".to_owned();
+    /// let dynamic = Dynamic { schedule, variable, min: 1, max: 8, bytes, offsets: vec![] };
     /// assert_eq!(dynamic.at(2)?.buffers[0].bytes, 64 + 2 * 4096);
     /// assert!(dynamic.at(9).is_err());
     /// # Ok::<(), tenure_plan::SizeError>(())
@@ -113,9 +123,9 @@ impl Dynamic {
     ///
     /// [`SizeError`], if `n` is too large or the schedule for it makes no sense.
     pub fn at(&self, n: u64) -> Result<Schedule, SizeError> {
-        if n > self.max {
-            let variable = self.variable.clone();
-            return Err(SizeError::AboveMax { variable, n, max: self.max });
+        if n < self.min || n > self.max {
+            let (min, max, variable) = (self.min, self.max, self.variable.clone());
+            return Err(SizeError::OutOfRange { variable, n, min, max });
         }
         let mut schedule = self.schedule.clone();
         let all = self.bytes.iter().map(|entry| (entry, true));
@@ -150,7 +160,11 @@ impl Dynamic {
         packer: Packer,
         options: &Options<'_>,
     ) -> Result<Plan, SizeError> {
-        Ok(plan(&self.at(self.max)?, mode, packer, options)?)
+        let largest = self.at(self.max)?;
+        let certain: Vec<bool> =
+            self.at(self.min)?.buffers.iter().map(|spec| spec.bytes > 0).collect();
+        let lifetimes = Lifetimes::with(&largest, false, Some(&certain))?;
+        Ok(plan_lifetimes(&largest, &lifetimes, mode, packer, options)?)
     }
 
     /// The plan of the largest number, as it is for `n`: arenas and buffers stay where they are,

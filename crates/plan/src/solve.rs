@@ -11,3 +11,5 @@ mod restarts;
 mod search;
 mod state;
 mod summit;
+#[cfg(test)]
+mod tests;

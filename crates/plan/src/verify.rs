@@ -2,7 +2,9 @@
 //!
 //! Nothing here looks at lifetimes or at how a plan is made. Who follows whom on a byte is found
 //! first; that all of one's steps come before the other's is then shown from the order of steps
-//! forwards, where the planner goes backwards from the end.
+//! forwards, where the planner goes backwards from the end. Shared with the planner are the
+//! resolved views and which step waits for which because of data; tests hold those against
+//! brute force.
 
 mod error;
 mod order;

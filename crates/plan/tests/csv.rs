@@ -55,6 +55,21 @@ fn columns_come_in_any_order() {
     assert_eq!((none.problem.items().len(), none.offsets), (0, None));
 }
 
+#[test]
+fn real_tables_are_read_and_written() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    for name in ["A.1048576.csv", "resnet50.view.csv"] {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let table = Table::from_csv(&text).unwrap();
+        assert_eq!(table.to_csv(), text);
+        let schedule = table.to_schedule();
+        let made = plan(&schedule, PlannerMode::Arena, Packer::GreedySize, &Options::default());
+        let made = made.unwrap();
+        assert_eq!(made.lower_bound, lower_bound(&table.problem), "{name}");
+        assert_eq!(verify(&schedule, &made), Ok(()));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 

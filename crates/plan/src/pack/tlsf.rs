@@ -9,7 +9,7 @@ use crate::{Item, Problem};
 
 /// Bytes that sizes are rounded up to, one replay for each. Larger granules waste space inside
 /// of blocks, but leave fewer odd gaps between them.
-const GRANULES: [u64; 4] = [1, 64, 256, 4096];
+const GRANULES: [u64; 3] = [1, 256, 4096];
 
 /// Bins per power of two.
 const BINS: usize = 32;

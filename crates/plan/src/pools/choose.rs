@@ -5,8 +5,14 @@ use std::cmp::Reverse;
 use super::{Guest, pack};
 use crate::{Item, Options, Packing, Problem, ProblemError};
 
+/// So many guests have few enough choices to look at them all.
+const MAX_EXACT: usize = 10;
+
 /// Exchanges to try at most, each of which costs a walk over the pool.
 const MAX_TRIES: usize = 4096;
+
+/// Guests outside to try to let in, and members to try to exchange for each.
+const MAX_OUT: usize = 64;
 
 /// Walks over a pool's buffers that a choice may cost.
 const MAX_WALKS: u64 = 200_000_000;
@@ -24,6 +30,9 @@ pub(super) fn fill(
     let effort = if last { options } else { &small };
     if let Some(packing) = pack(all, room, effort)? {
         return Ok(((0..guests.len()).collect(), packing));
+    }
+    if guests.len() <= MAX_EXACT {
+        return exact(guests, room, &small);
     }
     let mut best = Shelf::default();
     for order in orders(guests) {
@@ -60,6 +69,27 @@ pub(super) fn fill(
         }
     };
     Ok((chosen, packing))
+}
+
+/// Of few guests all choices are looked at, those with most traffic first.
+fn exact(
+    guests: &[Guest],
+    room: u64,
+    options: &Options<'_>,
+) -> Result<(Vec<usize>, Packing), ProblemError> {
+    let members = |set: u32| (0..guests.len()).filter(move |guest| set >> guest & 1 == 1);
+    let mut sets: Vec<u32> = (1..1 << guests.len()).collect();
+    sets.sort_by_cached_key(|&set| {
+        let traffic = members(set).map(|guest| guests[guest].traffic);
+        Reverse(traffic.fold(0, u64::saturating_add))
+    });
+    for set in sets {
+        let items = members(set).map(|guest| guests[guest].item).collect();
+        if let Some(packing) = pack(items, room, options)? {
+            return Ok((members(set).collect(), packing));
+        }
+    }
+    Ok((Vec::new(), shelved(Vec::new(), Vec::new())?))
 }
 
 /// The offsets of a shelf, if no better ones are found.
@@ -129,13 +159,15 @@ impl Shelf {
         fits
     }
 
-    fn remove(&mut self, guests: &[Guest], guest: usize) {
-        self.members.retain(|&(_, member)| member != guest);
-        self.traffic -= guests[guest].traffic.min(self.traffic);
+    fn remove(&mut self, guests: &[Guest], leave: &[usize]) {
+        self.members.retain(|(_, member)| !leave.contains(member));
+        let sum = self.members.iter().map(|&(_, member)| guests[member].traffic);
+        self.traffic = sum.fold(0, u64::saturating_add);
     }
 }
 
-/// Exchanges a member for one outside as long as that raises the traffic.
+/// Lets someone from outside in, for one member that is in the way or for all of them, and fills
+/// up again, as long as that raises the traffic.
 fn exchange(guests: &[Guest], room: u64, best: &mut Shelf) {
     let mut tries = 0;
     let mut again = true;
@@ -143,22 +175,25 @@ fn exchange(guests: &[Guest], room: u64, best: &mut Shelf) {
         again = false;
         let mut out: Vec<usize> = (0..guests.len()).filter(|&guest| !best.holds(guest)).collect();
         out.sort_by_key(|&guest| (Reverse(guests[guest].traffic), guest));
-        'outside: for &guest in out.iter().take(64) {
-            let mut members: Vec<usize> = best.members.iter().map(|&(_, member)| member).collect();
-            members.retain(|&member| guests[member].item.meets(&guests[guest].item));
-            members.sort_by_key(|&member| (guests[member].traffic, member));
-            for member in members.into_iter().take(64) {
+        out.truncate(MAX_OUT);
+        'outside: for &guest in &out {
+            let mut rivals: Vec<usize> = best.members.iter().map(|&(_, member)| member).collect();
+            rivals.retain(|&member| guests[member].item.meets(&guests[guest].item));
+            rivals.sort_by_key(|&member| (guests[member].traffic, member));
+            rivals.truncate(4 * MAX_OUT);
+            let one = rivals.iter().take(MAX_OUT).map(std::slice::from_ref);
+            for leave in one.chain([rivals.as_slice()]) {
                 tries += 1;
                 if tries > MAX_TRIES || best.walks > MAX_WALKS {
                     return;
                 }
                 let mut shelf = best.clone();
-                shelf.remove(guests, member);
+                shelf.remove(guests, leave);
                 if shelf.put(guests, guest, room) {
-                    for &other in out.iter().take(64).filter(|&&other| other != guest) {
+                    let others = out.iter().filter(|&&other| other != guest);
+                    for &other in others.chain(leave.iter().rev()) {
                         shelf.put(guests, other, room);
                     }
-                    shelf.put(guests, member, room);
                 }
                 best.walks = shelf.walks;
                 if shelf.traffic > best.traffic {

@@ -37,9 +37,10 @@ pub(super) fn search(graph: &Graph, states: usize, limit: u64) -> Option<Option<
     }
     let mut ways: HashMap<u64, Way> = HashMap::new();
     ways.insert(0, Way { peak: 0, step: 0, done: false });
-    // The lowest peak first, then the most steps, so that ties are followed to their end.
-    let mut queue = BinaryHeap::from([(Reverse(0u64), 0u32, 0u64)]);
-    while let Some((Reverse(peak), _, set)) = queue.pop() {
+    // The lowest peak first, then the most steps, so that ties are followed to their end, then
+    // the steps that come first in the given order.
+    let mut queue = BinaryHeap::from([(Reverse(0u64), 0u32, Reverse(0u64))]);
+    while let Some((Reverse(peak), _, Reverse(set))) = queue.pop() {
         match ways.get_mut(&set) {
             Some(way) if !way.done && way.peak == peak => way.done = true,
             _ => continue,
@@ -62,7 +63,7 @@ pub(super) fn search(graph: &Graph, states: usize, limit: u64) -> Option<Option<
                 return None;
             }
             ways.insert(next, Way { peak, step: step as u32, done: false });
-            queue.push((Reverse(peak), next.count_ones(), next));
+            queue.push((Reverse(peak), next.count_ones(), Reverse(next)));
         }
     }
     Some(None)

@@ -117,7 +117,7 @@ fn data(schedule: &Schedule, groups: &Groups) -> Vec<(u32, u32)> {
             let range = groups.range(schedule, one);
             let shares = |&&other: &&usize| {
                 let other = groups.range(schedule, other);
-                other.start < range.end && range.start < other.end
+                other.start.max(range.start) < other.end.min(range.end)
             };
             meets[one] = members.iter().filter(shares).copied().collect();
         }

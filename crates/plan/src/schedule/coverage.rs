@@ -58,10 +58,10 @@ mod tests {
             for (root, start, length) in adds {
                 coverage.add(root, start..start + length);
                 model[root][start as usize..(start + length) as usize].fill(true);
-                for root in 0..2 {
+                for (root, bytes) in model.iter().enumerate() {
                     for start in 0..32 {
                         for end in start..32 {
-                            let all = model[root][start..end].iter().all(|&byte| byte);
+                            let all = bytes[start..end].iter().all(|&byte| byte);
                             prop_assert_eq!(coverage.has(root, start as u64..end as u64), all);
                         }
                     }

@@ -38,7 +38,8 @@ impl<'a> Restarts<'a> {
         for _ in 0..runs {
             let plain = self.orders.len() as u64;
             let order = &self.orders[(self.runs % plain) as usize];
-            self.search.lean = self.runs % 2 == 0;
+            self.search.lean = self.runs.is_multiple_of(2);
+            self.search.ahead = self.runs % 4 >= 2;
             let noise = if self.runs < 2 * plain { 0 } else { order.len() as u64 / 4 };
             for (place, &item) in (0u64..).zip(order) {
                 let place = place + self.random.below(noise);

@@ -6,6 +6,8 @@
 //! that no remaining item connects are searched one after the other, and if one of the groups has
 //! no packing, the decision that made the groups is the one to revise.
 
+mod ahead;
+
 use std::ops::Range;
 
 use super::nogood::Nogoods;
@@ -61,11 +63,17 @@ pub(crate) struct Search<'a> {
     pub(crate) nogoods: Nogoods,
     /// Which of the candidates go first: smaller is earlier.
     pub(crate) rank: Vec<u32>,
+    /// Whether candidates are tried in the order of the room they leave, rather than by rank.
+    pub(crate) ahead: bool,
     /// Whether the fullest section is decided first and items that lean on a wall are tried
     /// first, and then by rank. Otherwise the section with the fewest branches, by rank alone.
     pub(crate) lean: bool,
     /// The sections that have no packing, if that is the outcome.
     pub(crate) refuted: Range<usize>,
+    /// Whether it is refuted before anything is placed.
+    hopeless: bool,
+    /// Room for sorting.
+    scores: Vec<(f64, u32)>,
     frames: Vec<Frame>,
     groups: Vec<Group>,
     choices: Vec<u32>,
@@ -80,7 +88,10 @@ impl<'a> Search<'a> {
             state,
             nogoods: Nogoods::default(),
             rank: (0..items as u32).collect(),
+            ahead: false,
             lean: false,
+            hopeless: false,
+            scores: Vec::new(),
             refuted: 0..sections,
             frames: Vec::new(),
             groups: Vec::new(),
@@ -91,7 +102,8 @@ impl<'a> Search<'a> {
 
     /// Searches from the start for at most `limit` nodes.
     pub(crate) fn run(&mut self, limit: u64, meter: &Meter<'_>) -> Outcome {
-        if !self.state.settle() {
+        self.hopeless = self.hopeless || !self.state.settle();
+        if self.hopeless {
             self.refuted = self.state.culprit..self.state.culprit + 1;
             return Outcome::Refuted;
         }
@@ -207,18 +219,11 @@ impl<'a> Search<'a> {
         let section = self.choose(group);
         let choice = self.choices.len() as u32;
         self.candidates(section);
-        let (rank, state, lean) = (&self.rank, &self.state, self.lean);
-        let floor = state.floor[section];
-        let inside = group.from as usize..group.to as usize;
-        // Sides of an item on which the valley goes on.
-        let open =
-            |section: usize| u32::from(inside.contains(&section) && state.floor[section] == floor);
-        let order = |&item: &u32| {
-            let span = state.core.span(item as usize);
-            let open = if lean { open(span.start.wrapping_sub(1)) + open(span.end) } else { 0 };
-            (open, rank[item as usize])
-        };
-        self.choices[choice as usize..].sort_unstable_by_key(order);
+        if self.ahead {
+            self.look_ahead(group, choice as usize);
+        } else {
+            self.sort(group, section, choice as usize);
+        }
         self.frames.push(Frame {
             group,
             key,
@@ -231,6 +236,22 @@ impl<'a> Search<'a> {
             groups: self.groups.len() as u32,
         });
         true
+    }
+
+    /// Sorts the choices from `choice` on by rank.
+    fn sort(&mut self, group: Group, section: usize, choice: usize) {
+        let (rank, state, lean) = (&self.rank, &self.state, self.lean);
+        let floor = state.floor[section];
+        let inside = group.from as usize..group.to as usize;
+        // Sides of an item on which the valley goes on.
+        let open =
+            |section: usize| u32::from(inside.contains(&section) && state.floor[section] == floor);
+        let order = |&item: &u32| {
+            let span = state.core.span(item as usize);
+            let open = if lean { open(span.start.wrapping_sub(1)) + open(span.end) } else { 0 };
+            (open, rank[item as usize])
+        };
+        self.choices[choice..].sort_unstable_by_key(order);
     }
 
     /// Closes the frame on top.

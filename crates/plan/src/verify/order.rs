@@ -60,7 +60,7 @@ impl Order {
         if demands.is_empty() {
             return Ok(());
         }
-        let waits = Waits::new(schedule, groups, &self.lanes);
+        let waits = Waits::new(schedule, groups, &self.lanes, None);
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); schedule.steps.len()];
         for step in 0..schedule.steps.len() {
             for &after in waits.after(step) {

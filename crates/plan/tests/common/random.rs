@@ -51,7 +51,7 @@ pub fn root(schedule: &Schedule, buffer: usize) -> (usize, usize) {
 pub fn overlap(schedule: &Schedule, a: usize, b: usize) -> bool {
     let ((ra, oa), (rb, ob)) = (root(schedule, a), root(schedule, b));
     let (la, lb) = (schedule.buffers[a].bytes as usize, schedule.buffers[b].bytes as usize);
-    ra == rb && oa < ob + lb && ob < oa + la
+    ra == rb && oa.max(ob) < (oa + la).min(ob + lb)
 }
 
 /// Whether one of two steps writes what the other touches.

@@ -22,9 +22,8 @@ pub fn before(schedule: &Schedule) -> Vec<Vec<bool>> {
     for k in 0..n {
         for a in 0..n {
             if edge[a][k] {
-                for b in 0..n {
-                    edge[a][b] |= edge[k][b];
-                }
+                let further = edge[k].clone();
+                edge[a].iter_mut().zip(further).for_each(|(edge, further)| *edge |= further);
             }
         }
     }
