@@ -37,7 +37,7 @@ pub(crate) struct Placement {
 
 /// Places the items of `core` in the given order.
 pub(crate) fn place(core: &Core, order: &[u32], gap: Gap) -> Placement {
-    let mut tree = Tree::new(core.sections, core.len());
+    let mut tree = Tree::new(core);
     let mut offsets = vec![0; core.len()];
     let mut height = 0;
     for &item in order {
@@ -51,6 +51,9 @@ pub(crate) fn place(core: &Core, order: &[u32], gap: Gap) -> Placement {
     Placement { offsets, height, steps: tree.steps }
 }
 
+/// Levels of the tree that have lists, from the leaves up.
+const LEVELS: u32 = 6;
+
 /// Placed items by span of time, sorted by offset in each.
 #[derive(Debug)]
 struct Tree {
@@ -62,27 +65,44 @@ struct Tree {
     leaf: u32,
     /// Placed items looked at so far.
     steps: u64,
+    /// Room for a list that no node has.
+    wide: Vec<Placed>,
 }
 
 impl Tree {
-    fn new(sections: usize, items: usize) -> Tree {
-        // More leaves cost more to fill with what lives long than they save.
-        let depth = (items / 1024).max(1).ilog2().min(5);
-        let whole = sections.max(1).next_power_of_two().ilog2();
-        let depth = depth.min(whole);
-        Tree { nodes: vec![Vec::new(); 2 << depth], depth, leaf: whole - depth, steps: 0 }
+    fn new(core: &Core) -> Tree {
+        let spans = core.first.iter().zip(&core.last);
+        let sum: u64 = spans.map(|(first, last)| u64::from(last - first)).sum();
+        let mean = sum / (core.len() as u64).max(1);
+        // Smaller leaves cost more to fill with what lives long than they save.
+        let leaf = (mean / 2).max(16).next_power_of_two().ilog2();
+        let whole = core.sections.max(1).next_power_of_two().ilog2();
+        let leaf = leaf.min(whole).max(whole.saturating_sub(16));
+        let depth = whole - leaf;
+        Tree { nodes: vec![Vec::new(); 2 << depth], depth, leaf, steps: 0, wide: Vec::new() }
     }
 
-    /// The smallest node that holds the sections `first..last`.
-    fn node(&self, first: u32, last: u32) -> usize {
-        let (first, last) = (first >> self.leaf, (last - 1) >> self.leaf);
-        let apart = 32 - (first ^ last).leading_zeros();
-        ((1usize << self.depth) + first as usize) >> apart
+    /// The smallest node that holds the sections `first..last`, if it has a list; otherwise what
+    /// its descendants have is gathered into `wide`.
+    fn list<'a>(&'a self, first: u32, last: u32, wide: &'a mut Vec<Placed>) -> &'a [Placed] {
+        let (from, to) = (first >> self.leaf, (last - 1) >> self.leaf);
+        let apart = 32 - (from ^ to).leading_zeros();
+        if apart <= LEVELS {
+            return &self.nodes[((1usize << self.depth) + from as usize) >> apart];
+        }
+        let base = (1usize << self.depth) >> LEVELS;
+        let nodes = base + (from as usize >> LEVELS)..=base + (to as usize >> LEVELS);
+        wide.clear();
+        for node in &self.nodes[nodes] {
+            wide.extend(node.iter().filter(|other| other.first < last && first < other.last));
+        }
+        wide.sort_unstable_by_key(|other| other.offset);
+        wide
     }
 
     fn insert(&mut self, placed: Placed) {
         let (first, last) = (placed.first >> self.leaf, (placed.last - 1) >> self.leaf);
-        for up in 0..=self.depth {
+        for up in 0..=self.depth.min(LEVELS) {
             let base = (1usize << self.depth) >> up;
             for node in base + (first as usize >> up)..=base + (last as usize >> up) {
                 let list = &mut self.nodes[node];
@@ -97,7 +117,9 @@ impl Tree {
         // Where what was walked over ends, and the best gap so far.
         let mut top = 0;
         let mut best = (u64::MAX, 0);
-        let node = &self.nodes[self.node(first, last)];
+        let mut wide = std::mem::take(&mut self.wide);
+        let node = self.list(first, last, &mut wide);
+        let mut steps = node.len();
         for (step, other) in node.iter().enumerate() {
             if other.first >= last || first >= other.last {
                 continue;
@@ -106,15 +128,17 @@ impl Tree {
                 let start = core.align_up(item, top);
                 if start + size <= other.offset {
                     if gap == Gap::First {
-                        self.steps += step as u64;
-                        return start;
+                        best = (0, start);
+                        steps = step;
+                        break;
                     }
                     best = best.min((other.offset - top, start));
                 }
             }
             top = top.max(other.end);
         }
-        self.steps += node.len() as u64 + 16;
+        self.steps += steps as u64 + 16;
+        self.wide = wide;
         if best.0 == u64::MAX { core.align_up(item, top) } else { best.1 }
     }
 }

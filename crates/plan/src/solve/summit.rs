@@ -43,7 +43,10 @@ pub(super) fn pack(core: &Core, target: u64, meter: &Meter<'_>) -> Option<Placem
         (height, done)
     };
     let mut promising: Option<(u64, Vec<u32>)> = None;
-    for stack in [Stack::Starts, Stack::Ends, Stack::Large, Stack::Wide] {
+    let stacks = [Stack::Starts, Stack::Ends, Stack::Large, Stack::Wide];
+    // Of many items, the last one was never the best: its passes are better spent below.
+    let count = if core.len() < MANY { 4 } else { 3 };
+    for stack in stacks.into_iter().take(count) {
         let mut order = stack.order(core, peak);
         // The second pass tells more of what an order can become.
         for _ in 0..2 {
