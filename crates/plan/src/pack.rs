@@ -95,7 +95,7 @@ fn greedy_size(problem: &Problem, core: &Core) -> Vec<u64> {
     order.sort_by_key(|&item| {
         (std::cmp::Reverse(core.size[item as usize]), core.first[item as usize])
     });
-    let (offsets, _) = offline::place(core, &order, Gap::Best);
+    let offsets = offline::place(core, &order, Gap::Best).offsets;
     core.to_bytes(problem.items().len(), &offsets)
 }
 

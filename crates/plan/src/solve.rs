@@ -10,3 +10,4 @@ mod portfolio;
 mod restarts;
 mod search;
 mod state;
+mod summit;

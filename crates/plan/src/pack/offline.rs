@@ -24,8 +24,19 @@ struct Placed {
     last: u32,
 }
 
-/// Places the items of `core` in the given order; offsets by the core's order, and the height.
-pub(crate) fn place(core: &Core, order: &[u32], gap: Gap) -> (Vec<u64>, u64) {
+/// Where all items went, in units.
+#[derive(Debug, Clone)]
+pub(crate) struct Placement {
+    /// By the core's order.
+    pub(crate) offsets: Vec<u64>,
+    /// The largest end.
+    pub(crate) height: u64,
+    /// How many placed items were looked at.
+    pub(crate) steps: u64,
+}
+
+/// Places the items of `core` in the given order.
+pub(crate) fn place(core: &Core, order: &[u32], gap: Gap) -> Placement {
     let mut tree = Tree::new(core.sections, core.len());
     let mut offsets = vec![0; core.len()];
     let mut height = 0;
@@ -37,7 +48,7 @@ pub(crate) fn place(core: &Core, order: &[u32], gap: Gap) -> (Vec<u64>, u64) {
         height = height.max(end);
         tree.insert(Placed { offset, end, first: core.first[index], last: core.last[index] });
     }
-    (offsets, height)
+    Placement { offsets, height, steps: tree.steps }
 }
 
 /// Placed items by span of time, sorted by offset in each.
@@ -49,15 +60,17 @@ struct Tree {
     depth: u32,
     /// Sections in a leaf, as a power of two.
     leaf: u32,
+    /// Placed items looked at so far.
+    steps: u64,
 }
 
 impl Tree {
     fn new(sections: usize, items: usize) -> Tree {
-        // A few hundred items per leaf; more leaves than that cost more to fill than they save.
-        let depth = (items / 256).max(1).ilog2().min(7);
+        // More leaves cost more to fill with what lives long than they save.
+        let depth = (items / 1024).max(1).ilog2().min(5);
         let whole = sections.max(1).next_power_of_two().ilog2();
         let depth = depth.min(whole);
-        Tree { nodes: vec![Vec::new(); 2 << depth], depth, leaf: whole - depth }
+        Tree { nodes: vec![Vec::new(); 2 << depth], depth, leaf: whole - depth, steps: 0 }
     }
 
     /// The smallest node that holds the sections `first..last`.
@@ -79,12 +92,13 @@ impl Tree {
         }
     }
 
-    fn find(&self, core: &Core, item: usize, gap: Gap) -> u64 {
+    fn find(&mut self, core: &Core, item: usize, gap: Gap) -> u64 {
         let (first, last, size) = (core.first[item], core.last[item], core.size[item]);
         // Where what was walked over ends, and the best gap so far.
         let mut top = 0;
         let mut best = (u64::MAX, 0);
-        for other in &self.nodes[self.node(first, last)] {
+        let node = &self.nodes[self.node(first, last)];
+        for (step, other) in node.iter().enumerate() {
             if other.first >= last || first >= other.last {
                 continue;
             }
@@ -92,6 +106,7 @@ impl Tree {
                 let start = core.align_up(item, top);
                 if start + size <= other.offset {
                     if gap == Gap::First {
+                        self.steps += step as u64;
                         return start;
                     }
                     best = best.min((other.offset - top, start));
@@ -99,6 +114,7 @@ impl Tree {
             }
             top = top.max(other.end);
         }
+        self.steps += node.len() as u64 + 16;
         if best.0 == u64::MAX { core.align_up(item, top) } else { best.1 }
     }
 }

@@ -140,6 +140,9 @@ fn gcd(a: u64, b: u64) -> u64 {
     a
 }
 
+/// The longest lists of who is in which section that are made: 4 bytes each.
+const MOST_MEMBERS: u64 = 1 << 24;
+
 /// Who is in which section.
 #[derive(Debug)]
 pub(crate) struct Members {
@@ -150,12 +153,13 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// How long the lists of all sections are together.
-    pub(crate) fn count(core: &Core) -> u64 {
-        core.first.iter().zip(&core.last).map(|(first, last)| u64::from(last - first)).sum()
-    }
-
-    pub(crate) fn new(core: &Core) -> Members {
+    /// The lists of all sections; `None` if they would be too long to search anyway.
+    pub(crate) fn new(core: &Core) -> Option<Members> {
+        let spans = core.first.iter().zip(&core.last);
+        let count: u64 = spans.map(|(first, last)| u64::from(last - first)).sum();
+        if count > MOST_MEMBERS {
+            return None;
+        }
         let mut start = vec![0u32; core.sections + 1];
         for item in 0..core.len() {
             for section in core.span(item) {
@@ -173,7 +177,7 @@ impl Members {
                 *place += 1;
             }
         }
-        Members { items, start }
+        Some(Members { items, start })
     }
 
     /// The items alive in a section.

@@ -57,7 +57,10 @@ pub fn fit(problem: &Problem, capacity: u64, options: &Options<'_>) -> Fit {
     // Little room prunes much: at the bound a packing is often found sooner.
     let room = capacity / core.unit;
     let least = bound.div_ceil(core.unit);
-    let members = Members::new(&core);
+    let Some(members) = Members::new(&core) else {
+        // Too large to search.
+        return Fit::Unknown { best: packing };
+    };
     let mut searches = vec![Restarts::new(&core, &members, room, options.seed)];
     if least < room {
         searches.push(Restarts::new(&core, &members, least, options.seed));

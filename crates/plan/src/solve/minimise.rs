@@ -25,7 +25,10 @@ pub fn minimise(problem: &Problem, options: &Options<'_>) -> Packing {
     meter.report(bytes, bound.max(low * core.unit).min(bytes));
     // No packing is lower than `low`, and there is one of `high`, in units.
     let mut high = bytes / core.unit;
-    let members = Members::new(&core);
+    let Some(members) = Members::new(&core) else {
+        // Too large to search.
+        return verified(problem, offsets, bound);
+    };
     let mut tight: Option<Restarts<'_>> = None;
     let mut runs = RUNS;
     while low < high && !meter.is_spent() {

@@ -38,7 +38,8 @@ impl<'a> Restarts<'a> {
         for _ in 0..runs {
             let plain = self.orders.len() as u64;
             let order = &self.orders[(self.runs % plain) as usize];
-            let noise = if self.runs < plain { 0 } else { order.len() as u64 / 4 };
+            self.search.lean = self.runs % 2 == 0;
+            let noise = if self.runs < 2 * plain { 0 } else { order.len() as u64 / 4 };
             for (place, &item) in (0u64..).zip(order) {
                 let place = place + self.random.below(noise);
                 self.search.rank[item as usize] = u32::try_from(place).unwrap_or(u32::MAX);

@@ -61,6 +61,9 @@ pub(crate) struct Search<'a> {
     pub(crate) nogoods: Nogoods,
     /// Which of the candidates go first: smaller is earlier.
     pub(crate) rank: Vec<u32>,
+    /// Whether the fullest section is decided first and items that lean on a wall are tried
+    /// first, and then by rank. Otherwise the section with the fewest branches, by rank alone.
+    pub(crate) lean: bool,
     /// The sections that have no packing, if that is the outcome.
     pub(crate) refuted: Range<usize>,
     frames: Vec<Frame>,
@@ -77,6 +80,7 @@ impl<'a> Search<'a> {
             state,
             nogoods: Nogoods::default(),
             rank: (0..items as u32).collect(),
+            lean: false,
             refuted: 0..sections,
             frames: Vec::new(),
             groups: Vec::new(),
@@ -203,8 +207,18 @@ impl<'a> Search<'a> {
         let section = self.choose(group);
         let choice = self.choices.len() as u32;
         self.candidates(section);
-        let rank = &self.rank;
-        self.choices[choice as usize..].sort_unstable_by_key(|&item| rank[item as usize]);
+        let (rank, state, lean) = (&self.rank, &self.state, self.lean);
+        let floor = state.floor[section];
+        let inside = group.from as usize..group.to as usize;
+        // Sides of an item on which the valley goes on.
+        let open =
+            |section: usize| u32::from(inside.contains(&section) && state.floor[section] == floor);
+        let order = |&item: &u32| {
+            let span = state.core.span(item as usize);
+            let open = if lean { open(span.start.wrapping_sub(1)) + open(span.end) } else { 0 };
+            (open, rank[item as usize])
+        };
+        self.choices[choice as usize..].sort_unstable_by_key(order);
         self.frames.push(Frame {
             group,
             key,
@@ -254,7 +268,8 @@ impl<'a> Search<'a> {
                 for &item in self.state.members.of(tight) {
                     branches += u64::from(state.low[item as usize] == floor);
                 }
-                best = best.min((branches, slack, tight));
+                let key = if self.lean { (slack, branches) } else { (branches, slack) };
+                best = best.min((key.0, key.1, tight));
             }
             left_higher = to < end && state.floor[to] < floor;
             from = to;

@@ -1,0 +1,131 @@
+//! The solver on the problems that others find hard, and on traces of real models.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use tenure_plan::{
+    Fit, Item, Options, Packer, Problem, Progress, check, fit, lower_bound, minimise,
+};
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+}
+
+fn read(name: &str) -> Problem {
+    let text = std::fs::read_to_string(folder().join(name)).unwrap();
+    let items = text.lines().skip(1).map(|line| {
+        let fields: Vec<u64> =
+            line.split(',').skip(1).map(|field| field.parse().unwrap()).collect();
+        Item { lower: fields[0], upper: fields[1], size: fields[2], align: 1 }
+    });
+    Problem::new(items.collect()).unwrap()
+}
+
+fn challenge(letter: char) -> Problem {
+    read(&format!("{letter}.1048576.csv"))
+}
+
+#[test]
+fn the_challenge_fits_its_capacity() {
+    for letter in 'A'..='K' {
+        let problem = challenge(letter);
+        let Fit::Fits(packing) = fit(&problem, 1 << 20, &Options::default()) else {
+            panic!("{letter} is known to fit");
+        };
+        assert_eq!(check(&problem, &packing), Ok(()), "{letter}");
+        assert!(packing.bytes <= 1 << 20, "{letter}");
+    }
+}
+
+#[test]
+fn most_of_the_challenge_is_proven_minimal() {
+    for letter in "ABCEFGH".chars() {
+        let problem = challenge(letter);
+        let packing = minimise(&problem, &Options::default());
+        assert_eq!(check(&problem, &packing), Ok(()), "{letter}");
+        assert_eq!((packing.bytes, packing.optimal), (lower_bound(&problem), true), "{letter}");
+    }
+}
+
+#[test]
+fn models_are_at_their_bound() {
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.contains("1048576") {
+            continue;
+        }
+        let problem = read(&name);
+        let best = minimise(&problem, &Options::default());
+        assert_eq!(check(&problem, &best), Ok(()), "{name}");
+        assert_eq!((best.bytes, best.optimal), (lower_bound(&problem), true), "{name}");
+        for packer in Packer::ALL {
+            let packing = packer.pack(&problem, &Options::default());
+            assert_eq!(check(&problem, &packing), Ok(()), "{name} {packer}");
+            assert!(packing.bytes >= best.bytes, "{name} {packer}");
+        }
+        count += 1;
+    }
+    assert!(count > 15);
+}
+
+#[test]
+fn best_is_never_worse_than_the_others_whatever_the_budget() {
+    let problem = challenge('D');
+    for work in [0, 1, 100, 10_000] {
+        let best = minimise(&problem, &Options { work, ..Options::default() });
+        assert_eq!(check(&problem, &best), Ok(()));
+        for packer in [Packer::Tlsf, Packer::BestFit, Packer::GreedySize] {
+            assert!(best.bytes <= packer.pack(&problem, &Options::default()).bytes, "{packer}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_and_work_give_the_same_packing() {
+    for seed in [0, 7] {
+        let options = Options { seed, work: 30_000, ..Options::default() };
+        let problem = challenge('D');
+        assert_eq!(minimise(&problem, &options), minimise(&problem, &options));
+        assert_eq!(fit(&problem, 1 << 20, &options), fit(&problem, 1 << 20, &options));
+    }
+}
+
+#[test]
+fn progress_only_gets_better_and_ends_with_the_result() {
+    let seen = RefCell::new(Vec::new());
+    let tell = |progress: Progress| seen.borrow_mut().push(progress);
+    let options = Options { work: 50_000, progress: Some(&tell), ..Options::default() };
+    let packing = minimise(&challenge('D'), &options);
+    let seen = seen.borrow();
+    for pair in seen.windows(2) {
+        assert!(pair[1].bytes <= pair[0].bytes && pair[1].lower_bound >= pair[0].lower_bound);
+        assert!(pair[1].work >= pair[0].work);
+    }
+    assert_eq!(seen.last().map(|last| last.bytes), Some(packing.bytes));
+}
+
+#[test]
+fn a_flag_or_a_clock_ends_the_search() {
+    let problem = challenge('J');
+    let stop = AtomicBool::new(true);
+    let endless = Options { work: u64::MAX, ..Options::default() };
+    let stopped = minimise(&problem, &Options { stop: Some(&stop), ..endless });
+    assert_eq!(check(&problem, &stopped), Ok(()));
+    let late = Options { time: Some(Duration::from_millis(50)), ..endless };
+    assert_eq!(check(&problem, &minimise(&problem, &late)), Ok(()));
+    assert!(matches!(fit(&problem, lower_bound(&problem), &late), Fit::Unknown { .. }));
+}
+
+#[test]
+fn less_than_the_peak_is_refused_with_what_is_alive_there() {
+    let problem = challenge('A');
+    let bound = lower_bound(&problem);
+    let Fit::Impossible(obstacle) = fit(&problem, bound - 1, &Options::default()) else {
+        panic!("less than the bound");
+    };
+    let sum: u64 = obstacle.items.iter().map(|&item| problem.items()[item].size).sum();
+    assert_eq!((sum, obstacle.bytes, obstacle.at_once), (bound, bound, true));
+}
