@@ -20,6 +20,7 @@ mod graph;
 pub mod onnx;
 mod order;
 mod rules;
+mod schedule;
 pub mod tflite;
 
 pub use element::ElementType;

@@ -10,4 +10,4 @@ mod write;
 
 pub use error::{FlatFault, PlanFault};
 pub use read::read;
-pub use write::write_offline_plan;
+pub use write::{offline_offsets, write_offline_plan};

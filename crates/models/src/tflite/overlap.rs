@@ -98,7 +98,12 @@ fn may_share(graph: &Graph, earlier: &Tenant, later: &Tenant) -> bool {
     let pair = (later.tensor, earlier.tensor);
     let same = earlier.offset == later.offset;
     let view = node.alias.contains(&pair) || shared_base(graph, earlier.tensor, later.tensor);
-    let over = node.in_place.contains(&pair) && earlier.last == later.first;
+    // Over an input, or over a view of it, that nothing reads later.
+    let over = earlier.last == later.first
+        && node.in_place.iter().any(|&(output, input)| {
+            output == later.tensor
+                && (input == earlier.tensor || shared_base(graph, input, earlier.tensor))
+        });
     same && (view || over)
 }
 

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use tenure_plan::Plan;
+
 use super::error::{FlatFault, PlanFault};
 use super::flat::{Table, Vector};
 use super::model::{Model, field};
@@ -19,6 +21,13 @@ const NAME: &str = "OfflineMemoryAllocation";
 const HEAD_ALIGN: usize = 64;
 /// The format ends here.
 const MAX_FILE: u64 = i32::MAX as u64;
+
+/// The offsets of a plan of [`Graph::arena_schedule`](crate::Graph::arena_schedule), one for each
+/// tensor; `None` for what is not in the first arena.
+pub fn offline_offsets(plan: &Plan) -> Vec<Option<u64>> {
+    let offset = |index| plan.place(index).filter(|&(arena, _)| arena == 0).map(|place| place.1);
+    (0..plan.placements.len()).map(offset).collect()
+}
 
 /// The file with a plan in it: `offsets` has one entry for each of the graph's tensors, as
 /// [`read`](super::read) gives them; `None` leaves a tensor to the interpreter. A plan that is
