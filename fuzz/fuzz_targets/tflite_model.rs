@@ -28,7 +28,8 @@ fuzz_target!(|bytes: &[u8]| {
         .collect();
     if let Ok(planned) = tflite::write_offline_plan(bytes, &offsets) {
         assert_eq!(tflite::read(&planned).expect("a file that was written"), graph);
-        let again = tflite::write_offline_plan(&planned, &offsets).expect("a plan is replaced");
-        assert_eq!(tflite::read(&again).expect("a file that was written"), graph);
+        if let Ok(again) = tflite::write_offline_plan(&planned, &offsets) {
+            assert_eq!(tflite::read(&again).expect("a file that was written"), graph);
+        }
     }
 });

@@ -11,10 +11,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("offline_plan IN.tflite OUT.tflite".into());
     };
     let bytes = std::fs::read(from)?;
-    let schedule = read(&bytes)?.arena_schedule();
+    let graph = read(&bytes)?;
+    let schedule = graph.arena_schedule();
     let plan = plan(&schedule, PlannerMode::Arena, Packer::Best, &Options::default())?;
     verify(&schedule, &plan)?;
-    let file = write_offline_plan(&bytes, &offline_offsets(&plan))?;
+    let file = write_offline_plan(&bytes, &offline_offsets(&graph, &plan))?;
     std::fs::write(to, file)?;
     println!("{} bytes, bound {}, minimal: {}", plan.bytes, plan.lower_bound, plan.optimal);
     Ok(())

@@ -16,7 +16,7 @@ fn planned(graph: &Graph) -> Vec<Option<u64>> {
     let schedule = graph.arena_schedule();
     let plan = plan(&schedule, PlannerMode::Arena, Packer::Best, &Options::default()).unwrap();
     assert_eq!(verify(&schedule, &plan), Ok(()));
-    offline_offsets(&plan)
+    offline_offsets(graph, &plan)
 }
 
 fn refusal(offsets: &[Option<u64>]) -> String {
@@ -42,7 +42,9 @@ fn reads_tensors_operators_and_rules() {
 fn a_plan_is_added_and_replaced_and_all_else_is_kept() {
     let bytes = chain();
     let graph = read(&bytes).unwrap();
-    let offsets = planned(&graph);
+    // Its own greedy plan is as small: everything is left to the interpreter.
+    assert_eq!(planned(&graph), vec![None; 7]);
+    let offsets = [Some(0), None, Some(0), Some(0), None, Some(0), Some(128)];
     let once = write_offline_plan(&bytes, &offsets).unwrap();
     assert_eq!(read(&once).unwrap(), graph);
     // The old bytes are still there, at a place that keeps their alignment.

@@ -114,7 +114,7 @@ fn concat(op: &Op<'_, '_>, output: &Fact) -> Option<Values> {
     }
     // Blocks of each input per step of the axes before; no axis is empty, and all are few.
     let before: u64 = output.shape.iter().take(at).product();
-    let parts: Vec<&Fact> = op.inputs.iter().map(|part| *part).collect::<Option<_>>()?;
+    let parts: Vec<&Fact> = op.inputs.iter().copied().collect::<Option<_>>()?;
     let mut ints = Vec::new();
     let mut floats = Vec::new();
     for step in 0..before as usize {
@@ -152,6 +152,9 @@ fn gather(op: &Op<'_, '_>, count: usize) -> Option<Values> {
     values.pick(&positions.collect::<Option<Vec<_>>>()?)
 }
 
+/// From the index of an output element to that of the input element it shows.
+type Places = dyn Fn(&[usize]) -> Option<Vec<usize>>;
+
 /// Operators whose output elements are input elements at other places.
 fn moved(op: &Op<'_, '_>, output: &Fact, count: usize) -> Option<Values> {
     let input = op.optional(0)?;
@@ -159,7 +162,7 @@ fn moved(op: &Op<'_, '_>, output: &Fact, count: usize) -> Option<Values> {
     if op.node.op == "Expand" {
         return values.pick(&stretched(input, output)?);
     }
-    let map: Box<dyn Fn(&[usize]) -> Option<Vec<usize>>> = if op.node.op == "Slice" {
+    let map: Box<Places> = if op.node.op == "Slice" {
         let cuts = shapes::cuts(op).ok()?;
         Box::new(move |index| {
             let places = index

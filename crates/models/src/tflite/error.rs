@@ -116,6 +116,9 @@ pub enum PlanFault {
         /// The other.
         right: String,
     },
+    /// Parts of the file overlap, so that moving one would change another.
+    #[error("parts of the file overlap, and moving data would change them")]
+    Overlapping,
     /// Flatbuffers end at 2^31 bytes.
     #[error("the file would have {bytes} bytes, over the 2^31 of the format")]
     FileSize {

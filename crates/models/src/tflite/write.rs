@@ -6,14 +6,14 @@
 
 use std::collections::BTreeSet;
 
-use tenure_plan::Plan;
+use tenure_plan::{Options, Packer, Plan, PlannerMode};
 
 use super::error::{FlatFault, PlanFault};
 use super::flat::{Table, Vector};
 use super::model::{Model, field};
 use super::overlap;
 use super::read::graph_of;
-use crate::{Error, Result};
+use crate::{Error, Graph, Result};
 
 /// Name of the metadata entry.
 const NAME: &str = "OfflineMemoryAllocation";
@@ -22,11 +22,22 @@ const HEAD_ALIGN: usize = 64;
 /// The format ends here.
 const MAX_FILE: u64 = i32::MAX as u64;
 
-/// The offsets of a plan of [`Graph::arena_schedule`](crate::Graph::arena_schedule), one for each
-/// tensor; `None` for what is not in the first arena.
-pub fn offline_offsets(plan: &Plan) -> Vec<Option<u64>> {
-    let offset = |index| plan.place(index).filter(|&(arena, _)| arena == 0).map(|place| place.1);
-    (0..plan.placements.len()).map(offset).collect()
+/// The offsets of a plan of [`Graph::arena_schedule`], one for each tensor; `None` for what is
+/// not in the first arena.
+///
+/// All are `None` where the interpreter's own greedy plan is as small: it also places scratch
+/// memory that only the kernels know of, and a fixed plan would only be in the way of that.
+pub fn offline_offsets(graph: &Graph, plan: &Plan) -> Vec<Option<u64>> {
+    let mut apart = graph.clone();
+    for node in &mut apart.nodes {
+        node.alias.clear();
+        node.in_place.clear();
+    }
+    let (mode, packer) = (PlannerMode::Arena, Packer::GreedySize);
+    let greedy = tenure_plan::plan(&apart.arena_schedule(), mode, packer, &Options::default());
+    let needed = greedy.is_ok_and(|greedy| plan.bytes < greedy.bytes);
+    let offset = |index| plan.place(index).filter(|&(arena, _)| needed && arena == 0);
+    (0..plan.placements.len()).map(|index| offset(index).map(|place| place.1)).collect()
 }
 
 /// The file with a plan in it: `offsets` has one entry for each of the graph's tensors, as
@@ -58,7 +69,11 @@ pub fn write_offline_plan(model: &[u8], offsets: &[Option<u64>]) -> Result<Vec<u
     let mut file = head.bytes(shift)?;
     file.extend_from_slice(model);
     move_outside_data(&root, &mut file, shift as u64)?;
-    Ok(file)
+    // Tables that overlap in a strange file could have been changed with the positions.
+    match Model::read(&file).and_then(|written| graph_of(&written)) {
+        Ok(written) if written == graph => Ok(file),
+        _ => Err(Error::Plan { fault: PlanFault::Overlapping }),
+    }
 }
 
 /// What the new head refers to, as positions in the old file.
