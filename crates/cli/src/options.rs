@@ -26,7 +26,7 @@ const EXAMPLES: &str = "\
   tenure bench mem shm     compare two memories
   tenure capture /dev/video0 --frames 10 -o frames
                            what a camera sees, as PNG and npy files
-  tenure plan lifetimes.csv --html plan.html
+  tenure plan model.onnx --html plan.html
                            how little memory is enough, and a picture of it
   tenure help bench        all about one command
 
@@ -45,7 +45,7 @@ pub(crate) enum Command {
     /// Write frames of a camera to files: pictures and arrays
     #[command(long_about = capture::ABOUT)]
     Capture(capture::Options),
-    /// Find out how little memory a schedule needs
+    /// Find out how little memory a model needs
     #[command(long_about = plan::ABOUT)]
     Plan(plan::Options),
 }

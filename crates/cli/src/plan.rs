@@ -27,7 +27,7 @@ use size::Size;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Lifetimes as CSV, or a schedule as JSON
+    /// A model (.onnx, .tflite), lifetimes (.csv) or a schedule (.json)
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -38,6 +38,10 @@ pub(crate) struct Options {
     /// Packers to compare [default: all]
     #[arg(long, value_name = "PACKER", value_delimiter = ',', value_parser = packer_parser())]
     packer: Vec<Packer>,
+
+    /// Value of a symbolic dimension of an ONNX model
+    #[arg(long, value_name = "NAME=VALUE", value_parser = dim)]
+    dim: Vec<(String, u64)>,
 
     /// Seconds to search for the minimum at most
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
@@ -63,6 +67,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
+    /// Write the TFLite model with its offline plan in it
+    #[arg(long, value_name = "FILE")]
+    write_offline_plan: Option<PathBuf>,
+
     /// Write a page with the memory over time, for a browser
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -78,12 +86,16 @@ pub(crate) struct Options {
 
 /// What `tenure help plan` begins with.
 pub(crate) const ABOUT: &str = "\
-Find out how little memory a schedule needs.
+Find out how little memory a model needs.
 
-The file is CSV as minimalloc's (id,lower,upper,size) or a schedule as JSON:
-steps in order, and the buffers that they read and write. It is planned in every
-mode and by every packer; the smallest is marked. The packer `best` searches for
-the minimum until it is proven or its time ends; Ctrl-C takes the best so far.";
+The file is a model (ONNX, TensorFlow Lite), CSV as minimalloc's
+(id,lower,upper,size) or a schedule as JSON: steps in order, and the buffers
+that they read and write. It is planned in every mode and by every packer; the
+smallest is marked. The packer `best` searches for the minimum until it is
+proven or its time ends; Ctrl-C takes the best so far.
+
+--write-offline-plan puts the offsets into a TensorFlow Lite model, where
+TensorFlow Lite Micro finds them; everything else in the file stays.";
 
 const EXAMPLES: &str = "\
 \x1b[1m\x1b[4mModes:\x1b[0m
@@ -95,8 +107,8 @@ const EXAMPLES: &str = "\
   tlsf, best-fit, greedy-size, best
 
 \x1b[1m\x1b[4mExamples:\x1b[0m
-  tenure plan lifetimes.csv
-  tenure plan schedule.json --html plan.html
+  tenure plan model.onnx --dim batch=1 --html plan.html
+  tenure plan model.tflite --write-offline-plan planned.tflite
   tenure plan lifetimes.csv --capacity 1M --csv offsets.csv";
 
 fn mode_parser() -> impl TypedValueParser<Value = PlannerMode> {
@@ -108,6 +120,13 @@ fn packer_parser() -> impl TypedValueParser<Value = Packer> {
     PossibleValuesParser::new(Packer::ALL.map(Packer::name)).try_map(|word| word.parse::<Packer>())
 }
 
+fn dim(word: &str) -> Result<(String, u64), String> {
+    match word.split_once('=').map(|(name, value)| (name, value.parse())) {
+        Some((name, Ok(value))) if !name.is_empty() => Ok((name.to_owned(), value)),
+        _ => Err("a dimension is NAME=VALUE, like batch=1".to_owned()),
+    }
+}
+
 fn seconds(word: &str) -> Result<f64, String> {
     match word.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && Duration::try_from_secs_f64(seconds).is_ok() => Ok(seconds),
@@ -117,7 +136,7 @@ fn seconds(word: &str) -> Result<f64, String> {
 
 /// Plans, writes what was asked for, and prints.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let mut schedule = input::read(&options.file)?;
+    let mut schedule = input::read(&options.file, &options.dim)?;
     let search = progress::Search::new(Duration::from_secs_f64(options.time));
     let reordered = if options.reorder {
         let better = compare::reordered(&schedule, &search)?;
@@ -132,6 +151,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Some(Size(bytes)) => Some(compare::fits(&schedule, bytes, &search)?),
         None => None,
     };
+    if let Some(path) = &options.write_offline_plan {
+        write(path, input::with_offline_plan(&options.file, &search)?)?;
+    }
     search.done();
     let best = fits.as_ref().and_then(compare::Fits::plan).or(results.winner());
     if let (Some(path), Some(plan)) = (&options.save, best) {
@@ -171,13 +193,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 }
 
 /// Writes a file whole or not at all.
-fn write(path: &Path, text: String) -> Result<(), Failure> {
+fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
     let failed = |cause| Problem::Write { path: path.to_owned(), cause };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let part = folder.join(format!(".{name}.{}.part", std::process::id()));
-    let written = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path));
+    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&part);
     }

@@ -39,6 +39,8 @@ pub use tenure_camera as camera;
 pub use tenure_files as files;
 pub use tenure_layout as layout;
 pub use tenure_memory as memory;
+#[cfg(feature = "models")]
+pub use tenure_models as models;
 #[cfg(feature = "plan")]
 pub use tenure_plan as plan;
 pub use tenure_tensor::*;

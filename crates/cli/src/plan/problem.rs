@@ -15,7 +15,8 @@ pub(crate) enum Problem {
     #[error("{}: it has {bytes} bytes; the largest that is read has {most}", path.display())]
     TooLarge { path: PathBuf, bytes: u64, most: u64 },
     #[error(
-        "{}: what it is cannot be told from its name; name it .csv (lifetimes) or .json (a schedule)",
+        "{}: what it is cannot be told from its name; name it .onnx, .tflite, .csv (lifetimes) or \
+         .json (a schedule)",
         path.display()
     )]
     Kind { path: PathBuf },
@@ -25,6 +26,12 @@ pub(crate) enum Problem {
     Csv { path: PathBuf, cause: CsvError },
     #[error("{}: {cause}", path.display())]
     Schedule { path: PathBuf, cause: JsonError },
+    #[error("{}: {cause}", path.display())]
+    Model { path: PathBuf, cause: tenure::models::Error },
+    #[error("{}: only a .tflite file can carry an offline plan", path.display())]
+    NoOfflinePlan { path: PathBuf },
+    #[error("{}: only models in ONNX have dimensions to set with --dim", path.display())]
+    NoDims { path: PathBuf },
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error("the plan cannot be written as JSON: {0}")]
