@@ -25,7 +25,7 @@ pub(super) struct Made {
 /// All plans, in the order in which they were asked for.
 pub(super) struct Results {
     pub(super) made: Vec<Made>,
-    /// Index of the smallest; of equals the one that was found fastest.
+    /// Index of the smallest.
     pub(super) winner: usize,
 }
 
@@ -67,12 +67,9 @@ pub(super) fn compare(
         let seconds = before.elapsed().as_secs_f64();
         made.push(Made { plan, seconds, stopped: search.was_stopped() });
     }
-    let key = |made: &Made| (made.plan.bytes, !made.plan.optimal);
-    let smallest = made.iter().map(key).min();
-    let fastest =
-        |(_, a): &(usize, &Made), (_, b): &(usize, &Made)| a.seconds.total_cmp(&b.seconds);
-    let equals = made.iter().enumerate().filter(|(_, made)| Some(key(made)) == smallest);
-    let winner = equals.min_by(fastest).map_or(0, |(index, _)| index);
+    // Of equals the last, which is by the packer that packs best.
+    let key = |(_, made): &(usize, &Made)| (made.plan.bytes, !made.plan.optimal);
+    let winner = made.iter().enumerate().rev().min_by_key(key).map_or(0, |(index, _)| index);
     Ok(Results { made, winner })
 }
 

@@ -13,6 +13,7 @@ pub(crate) fn tenure(arguments: &[&str]) -> Command {
         "CLICOLOR_FORCE",
         "COLUMNS",
         "TENURE_FORCE_MEM",
+        "TENURE_PLANNER",
         "EDGEFIRST_TENSOR_FORCE_MEM",
     ];
     for name in variables {
