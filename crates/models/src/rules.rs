@@ -6,6 +6,9 @@
 
 use crate::graph::{Graph, Kind, Node};
 
+/// More inputs than this are not offered to one output; a planner takes one of them.
+const MAX_IN_PLACE: usize = 16;
+
 /// How many inputs, from the first, an output may be written over.
 enum InPlace {
     No,
@@ -91,6 +94,9 @@ impl Rules {
         }
         for (index, input) in node.inputs.iter().enumerate() {
             let &Some(input) = input else { continue };
+            if node.in_place.len() >= MAX_IN_PLACE {
+                break;
+            }
             let may = match in_place {
                 InPlace::No => false,
                 InPlace::Only(only) => index == only,

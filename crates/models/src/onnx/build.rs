@@ -14,8 +14,9 @@ use crate::order;
 use crate::rules::Rules;
 use crate::{ElementType, Error, Graph, Kind, Node, Result, TensorInfo};
 
-/// The most tensors and nodes of a model, with the bodies of functions wherever they are called.
-const MAX_TENSORS: usize = 1 << 22;
+/// The most tensors of a model, and the most nodes, with the bodies of functions wherever they
+/// are called.
+const MAX_TENSORS: usize = 1 << 20;
 /// How deep functions may call functions, and graphs lie in graphs, when they are put in place.
 const MAX_DEPTH: usize = 24;
 /// Outputs whose size depends on the data: the rule says the most there can be.
@@ -23,8 +24,8 @@ const DATA_DEPENDENT: &[&str] = &["Compress", "NonMaxSuppression", "NonZero", "U
 
 pub(super) fn build(model: &Model<'_>, dims: &BTreeMap<String, u64>) -> Result<Graph> {
     let dims = Dims::check(dims, &model.graph)?;
-    let mut builder =
-        Builder { model, dims, graph: Graph::default(), facts: Vec::new(), prefix: String::new() };
+    let (graph, facts, prefix) = (Graph::default(), Vec::new(), String::new());
+    let mut builder = Builder { model, dims, graph, facts, prefix, visited: 0 };
     let mut scope = Scope::new(None);
     builder.initializers(&model.graph, &mut scope)?;
     for input in model.graph.inputs.iter().filter(|input| !input.name.is_empty()) {
@@ -63,6 +64,8 @@ pub(super) struct Builder<'m, 'a, 'd> {
     pub(super) facts: Vec<Fact>,
     /// In front of the names in the body of a node, so that they stay unique.
     pub(super) prefix: String,
+    /// Nodes so far, with calls.
+    visited: usize,
 }
 
 pub(super) type Declared<'o, 'a> = HashMap<&'a str, &'o ValueInfo<'a>>;
@@ -125,6 +128,10 @@ impl<'m, 'a> Builder<'m, 'a, '_> {
             .map_err(|index| Error::Cycle { node: title(index).unwrap_or_default() })?;
         for index in order {
             let Some(node) = nodes.get(index) else { continue };
+            self.visited += 1;
+            if self.visited > MAX_TENSORS {
+                return Err(Error::TooMany { what: "nodes", most: MAX_TENSORS });
+            }
             let title = title(index).unwrap_or_default();
             let mut inputs = Vec::with_capacity(node.inputs.len());
             for &name in &node.inputs {

@@ -72,7 +72,7 @@ impl<'a> Builder<'_, 'a, '_> {
         around: Around<'_, 'a>,
     ) -> Result<()> {
         let condition = self.known(call.inputs.first());
-        let mut results = Vec::new();
+        let (mut results, mut impossible) = (Vec::new(), None);
         for (name, taken) in [
             ("then_branch", condition != Some(0)),
             ("else_branch", condition.is_none_or(|c| c == 0)),
@@ -82,9 +82,23 @@ impl<'a> Builder<'_, 'a, '_> {
             }
             let graph = Self::graph_of(call, name)?;
             let prefix = self.enter(name);
+            let (tensors, nodes) = (self.graph.tensors.len(), self.graph.nodes.len());
             let result = self.inner(graph, &[], scope, around);
             self.prefix = prefix;
-            results.push(result?);
+            match result {
+                Ok(result) => results.push(result),
+                // Shapes that contradict each other: with these dimensions nobody goes here.
+                Err(Error::Shape { node, op, tensor, issue }) if !issue.may_use_declared() => {
+                    self.graph.tensors.truncate(tensors);
+                    self.facts.truncate(tensors);
+                    self.graph.nodes.truncate(nodes);
+                    impossible = Some(Error::Shape { node, op, tensor, issue });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if let (true, Some(error)) = (results.is_empty(), impossible) {
+            return Err(error);
         }
         let mut facts = Vec::new();
         for (index, name) in call.node.outputs.iter().enumerate() {
