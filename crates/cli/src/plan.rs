@@ -27,35 +27,47 @@ use size::Size;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// A model (.onnx, .tflite), lifetimes (.csv) or a schedule (.json)
+    /// .onnx, .tflite, .csv (lifetimes) or .json (schedule)
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Modes to compare [default: TENURE_PLANNER, or all]
-    #[arg(long, value_name = "MODE", value_delimiter = ',', value_parser = mode_parser())]
+    /// Modes to compare [default: all]
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        value_parser = mode_parser()
+    )]
     mode: Vec<PlannerMode>,
 
     /// Packers to compare [default: all]
-    #[arg(long, value_name = "PACKER", value_delimiter = ',', value_parser = packer_parser())]
+    #[arg(
+        long,
+        value_name = "PACKER",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        value_parser = packer_parser()
+    )]
     packer: Vec<Packer>,
 
     /// Value of a symbolic dimension of an ONNX model
     #[arg(long, value_name = "NAME=VALUE", value_parser = dim)]
     dim: Vec<(String, u64)>,
 
-    /// Seconds to search for the minimum at most
+    /// Longest search for the minimum
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     time: f64,
 
-    /// Ask whether it fits into so many bytes (512K, 2M, 1G)
+    /// Does it fit into so many bytes (512K, 2M)?
     #[arg(long, value_name = "BYTES")]
     capacity: Option<Size>,
 
-    /// Reorder independent steps first, if that lowers the peak
+    /// Reorder independent steps to lower the peak
     #[arg(long)]
     reorder: bool,
 
-    /// Say of every buffer whether it is planned, and why not
+    /// Say of every buffer if it is planned, or why not
     #[arg(long)]
     explain: bool,
 
@@ -63,15 +75,15 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 
-    /// Write lifetimes and offsets as the CSV that minimalloc reads
+    /// Write lifetimes and offsets as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write the TFLite model with its offline plan in it
+    /// Write the TFLite model with its plan in it
     #[arg(long, value_name = "FILE")]
     write_offline_plan: Option<PathBuf>,
 
-    /// Write a page with the memory over time, for a browser
+    /// Write a page with the memory over time
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -102,6 +114,7 @@ const EXAMPLES: &str = "\
   disabled  every buffer has memory of its own
   remap     buffers of one type and size that are never in use together share
   arena     everything is packed into one arena for each device and lane
+  TENURE_PLANNER names one for when --mode does not.
 
 \x1b[1m\x1b[4mPackers of arena:\x1b[0m
   tlsf, best-fit, greedy-size, best
