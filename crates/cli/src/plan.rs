@@ -51,7 +51,7 @@ pub(crate) struct Options {
     )]
     packer: Vec<Packer>,
 
-    /// Value of a symbolic dimension of an ONNX model
+    /// Value of a symbolic dimension (ONNX)
     #[arg(long, value_name = "NAME=VALUE", value_parser = dim)]
     dim: Vec<(String, u64)>,
 
@@ -67,7 +67,7 @@ pub(crate) struct Options {
     #[arg(long)]
     reorder: bool,
 
-    /// Say of every buffer if it is planned, or why not
+    /// Say of every buffer why it is planned or not
     #[arg(long)]
     explain: bool,
 
@@ -91,7 +91,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
-    /// Print one JSON object for each mode and packer
+    /// Print a JSON array, an object for each row
     #[arg(long)]
     json: bool,
 }
