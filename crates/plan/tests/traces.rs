@@ -49,6 +49,19 @@ fn most_of_the_challenge_is_proven_minimal() {
     }
 }
 
+/// What minimalloc gives up on.
+#[test]
+#[ignore = "takes ten seconds and more"]
+fn d_fits_its_lower_bound() {
+    let problem = challenge('D');
+    let options = Options { seed: 1, work: 100_000_000, ..Options::default() };
+    let Fit::Fits(packing) = fit(&problem, lower_bound(&problem), &options) else {
+        panic!("it was solved before");
+    };
+    assert_eq!(check(&problem, &packing), Ok(()));
+    assert_eq!(packing.bytes, 986_112);
+}
+
 #[test]
 fn models_are_at_their_bound() {
     let mut count = 0;
