@@ -1,0 +1,67 @@
+//! What does the work. Engines are given jobs that are checked already.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::job::Job;
+use crate::{Error, Result};
+
+pub(crate) mod cpu;
+pub(crate) mod reference;
+
+/// An engine by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EngineKind {
+    /// The processor's vector units, all rows in one pass.
+    Cpu,
+    /// Plain `f64` arithmetic, sample by sample: slow, and what the others are measured against.
+    Reference,
+}
+
+const KINDS: [(EngineKind, &str); 2] =
+    [(EngineKind::Cpu, "cpu"), (EngineKind::Reference, "reference")];
+
+impl EngineKind {
+    /// Every engine.
+    pub fn all() -> impl Iterator<Item = EngineKind> {
+        KINDS.iter().map(|(kind, _)| *kind)
+    }
+
+    /// The word for this engine: `"cpu"`.
+    pub fn name(self) -> &'static str {
+        KINDS.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for EngineKind {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<EngineKind> {
+        let known = |(_, name): &&(EngineKind, &str)| name.eq_ignore_ascii_case(word);
+        KINDS.iter().find(known).map(|(kind, _)| *kind).ok_or_else(|| Error::UnknownWord {
+            what: "image engine",
+            word: word.to_owned(),
+            known: KINDS.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
+/// Something that converts pictures.
+pub(crate) trait Engine: Send + Sync {
+    fn kind(&self) -> EngineKind;
+
+    /// What it would do with this job, in words.
+    ///
+    /// # Errors
+    /// Why it cannot do it.
+    fn explain(&self, job: &Job) -> Result<String>;
+
+    /// Does it. A destination that could not be written whole is an error.
+    fn run(&self, job: &Job) -> Result<()>;
+}

@@ -1,0 +1,135 @@
+//! The processor's vector units: every source row is read once, nothing but rows is kept.
+//!
+//! For each output row, source rows are summed down (`kernels` `bytes`, `pairs`, `words`), the
+//! sums are resized along the row, put through the colour matrix and stored, all in scratch
+//! memory that stays in the first caches. Pictures in luma and chroma are resized as such, so
+//! that only finished pixels are converted.
+#![expect(unsafe_code, reason = "promises strips that planes are held")]
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::Result;
+use crate::engine::{Engine, EngineKind};
+use crate::held::Held;
+use crate::job::{Job, Recipe};
+
+mod feed;
+mod fill;
+mod fixed;
+mod kernels;
+mod prepare;
+mod strip;
+mod threads;
+
+use kernels::Kernels;
+use prepare::{Pass, Prepared};
+use strip::{Strip, TURNED};
+use threads::Threads;
+
+/// Conversions whose tables are kept.
+const REMEMBERED: usize = 16;
+
+pub(crate) struct Cpu {
+    kernels: &'static Kernels,
+    threads: Threads,
+    /// Most recently used first.
+    prepared: Mutex<Vec<(Recipe, Arc<Prepared>)>>,
+    /// Scratch memory that no thread uses now.
+    scratch: Mutex<Vec<Vec<i16>>>,
+}
+
+impl Cpu {
+    /// `threads` as in [`crate::ImageProcessorConfig::threads`].
+    pub(crate) fn new(threads: Option<usize>) -> Result<Cpu> {
+        Ok(Cpu::with_kernels(kernels::best(), Threads::new(threads)?))
+    }
+
+    fn with_kernels(kernels: &'static Kernels, threads: Threads) -> Cpu {
+        Cpu { kernels, threads, prepared: Mutex::new(vec![]), scratch: Mutex::new(vec![]) }
+    }
+
+    fn prepared(&self, recipe: &Recipe) -> Arc<Prepared> {
+        let lock = || self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock();
+        if let Some(at) = known.iter().position(|(own, _)| own == recipe) {
+            known[..=at].rotate_right(1);
+            return Arc::clone(&known[0].1);
+        }
+        drop(known);
+        let prepared = Arc::new(Prepared::new(recipe));
+        let mut known = lock();
+        known.truncate(REMEMBERED - 1);
+        known.insert(0, (*recipe, Arc::clone(&prepared)));
+        prepared
+    }
+
+    fn with_scratch(&self, len: usize, work: impl FnOnce(&mut [i16])) {
+        let lock = || self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scratch = lock().pop().unwrap_or_default();
+        if scratch.len() < len {
+            scratch.resize(len, 0);
+        }
+        work(&mut scratch);
+        lock().push(scratch);
+    }
+
+    /// Runs a pass in strips.
+    fn pass(&self, recipe: &Recipe, pass: &Pass, source: &Held, target: &Held) {
+        let transposed = recipe.geometry.transposed;
+        let strip = Strip {
+            kernels: self.kernels,
+            pass,
+            source: source.planes(),
+            target: target.planes(),
+            transposed,
+        };
+        let work = recipe.geometry.crop.height * recipe.geometry.crop.width;
+        let rows = self.threads.strip_rows(pass.down, work, if transposed { TURNED } else { 1 });
+        let len = Strip::scratch_len(pass, transposed);
+        self.threads.each(pass.down.div_ceil(rows), |index| {
+            let rows = index * rows..((index + 1) * rows).min(pass.down);
+            self.with_scratch(len, |scratch| {
+                // SAFETY: both images are held until this function's caller is done, they are of
+                // the recipe's kind, and strips do not overlap.
+                unsafe { strip.run(rows, scratch) }
+            });
+        });
+    }
+}
+
+impl Engine for Cpu {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Cpu
+    }
+
+    fn explain(&self, job: &Job) -> Result<String> {
+        let (recipe, threads) = (&job.recipe, self.threads.count());
+        let (from, to) = (&recipe.source, &recipe.target);
+        Ok(format!(
+            "{} {} {}x{} to {} {}x{} in one pass with {} kernels, up to {threads} threads",
+            from.format,
+            from.dtype,
+            from.width,
+            from.height,
+            to.format,
+            to.width,
+            to.height,
+            self.kernels.name,
+        ))
+    }
+
+    fn run(&self, job: &Job) -> Result<()> {
+        let (source, target) = (Held::to_read(&job.source)?, Held::to_write(&job.target)?);
+        let recipe = &job.recipe;
+        let prepared = self.prepared(recipe);
+        if !recipe.geometry.covers() {
+            // SAFETY: the destination is held to write.
+            unsafe { fill::fill(recipe, target.planes()) };
+        }
+        for pass in &prepared.passes {
+            self.pass(recipe, pass, &source, &target);
+        }
+        source.intact()?;
+        target.intact()
+    }
+}

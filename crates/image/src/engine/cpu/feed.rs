@@ -1,0 +1,157 @@
+//! How the bytes of a source format become rows of components.
+
+use std::ops::Range;
+
+use tenure_layout::PixelFormat;
+
+use crate::component::components;
+use crate::engine::cpu::fixed::Vertical;
+use crate::job::Recipe;
+use crate::taps::Taps;
+
+/// What a plane's rows hold, and which component each part is, in the order of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// One component in bytes.
+    Bytes(usize),
+    /// One component in words of 16 bits.
+    Words(usize),
+    /// Two components in turn, in bytes.
+    Pairs([usize; 2]),
+    /// Two components in turn, in words.
+    WordPairs([usize; 2]),
+    /// Luma and chroma in turn, chroma again two in turn; whether luma is first.
+    LumaChroma { luma_first: bool },
+    /// Three components in turn.
+    Triples([usize; 3]),
+    /// Four components in turn.
+    Quads([usize; 4]),
+}
+
+/// The feeds of a format: plane and shape.
+pub(crate) fn shapes(format: PixelFormat) -> &'static [(usize, Shape)] {
+    use Shape::{Bytes, LumaChroma, Pairs, Quads, Triples, WordPairs, Words};
+    match format {
+        PixelFormat::Rgb => &[(0, Triples([0, 1, 2]))],
+        PixelFormat::Bgr => &[(0, Triples([2, 1, 0]))],
+        PixelFormat::Rgba => &[(0, Quads([0, 1, 2, 3]))],
+        PixelFormat::Bgra => &[(0, Quads([2, 1, 0, 3]))],
+        PixelFormat::Grey => &[(0, Bytes(0))],
+        PixelFormat::Yuyv => &[(0, LumaChroma { luma_first: true })],
+        PixelFormat::Uyvy => &[(0, LumaChroma { luma_first: false })],
+        PixelFormat::Nv12 | PixelFormat::Nv16 | PixelFormat::Nv24 => {
+            &[(0, Bytes(0)), (1, Pairs([1, 2]))]
+        }
+        PixelFormat::Nv21 => &[(0, Bytes(0)), (1, Pairs([2, 1]))],
+        PixelFormat::I420 => &[(0, Bytes(0)), (1, Bytes(1)), (2, Bytes(2))],
+        PixelFormat::P010 => &[(0, Words(0)), (1, WordPairs([1, 2]))],
+        PixelFormat::PlanarRgb => &[(0, Bytes(0)), (1, Bytes(1)), (2, Bytes(2))],
+        PixelFormat::PlanarRgba => &[(0, Bytes(0)), (1, Bytes(1)), (2, Bytes(2)), (3, Bytes(3))],
+    }
+}
+
+impl Shape {
+    /// The components it gives.
+    pub(crate) fn components(&self) -> &[usize] {
+        match self {
+            Shape::Bytes(component) | Shape::Words(component) => std::slice::from_ref(component),
+            Shape::Pairs(two) | Shape::WordPairs(two) => two,
+            Shape::LumaChroma { .. } => &[0, 1, 2],
+            Shape::Triples(three) => three,
+            Shape::Quads(four) => four,
+        }
+    }
+
+    /// Bytes of the smallest whole group of samples.
+    pub(crate) fn group_bytes(&self) -> usize {
+        match self {
+            Shape::Bytes(_) => 1,
+            Shape::Words(_) | Shape::Pairs(_) => 2,
+            Shape::Triples(_) => 3,
+            Shape::WordPairs(_) | Shape::LumaChroma { .. } | Shape::Quads(_) => 4,
+        }
+    }
+
+    /// Samples of a component in a group.
+    pub(crate) fn samples(&self, component: usize) -> usize {
+        match self {
+            Shape::LumaChroma { .. } if component == 0 => 2,
+            _ => 1,
+        }
+    }
+
+    fn is_words(&self) -> bool {
+        matches!(self, Shape::Words(_) | Shape::WordPairs(_))
+    }
+}
+
+/// A plane that is read, row sums and all.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    pub(crate) plane: usize,
+    pub(crate) shape: Shape,
+    pub(crate) vertical: Vertical,
+    /// Groups of a row that are read.
+    pub(crate) groups: Range<usize>,
+}
+
+impl Feed {
+    /// The feeds of a recipe whose components' taps are given; components without are not read.
+    pub(crate) fn all(recipe: &Recipe, taps: &[Option<(Taps, Taps)>], fraction: u32) -> Vec<Feed> {
+        let of = |component: usize| taps.get(component).and_then(Option::as_ref);
+        let mut feeds = vec![];
+        for &(plane, shape) in shapes(recipe.source.format) {
+            let used = || shape.components().iter().filter_map(|&c| Some((c, of(c)?)));
+            let Some((_, (_, down))) = used().next() else { continue };
+            let mut groups = usize::MAX..0;
+            for (component, (across, _)) in used() {
+                let samples = shape.samples(component);
+                let read = span(across);
+                groups.start = groups.start.min(read.start / samples);
+                groups.end = groups.end.max(read.end.div_ceil(samples));
+            }
+            // Sums of bytes leave 31 - 8 bits to weights, sums of words 31 - 15.
+            let widest = if shape.is_words() { 16 } else { 22 };
+            let vertical = Vertical::new(down, fraction, widest);
+            feeds.push(Feed { plane, shape, vertical, groups });
+        }
+        debug_assert!(components(recipe.source.format).len() >= taps.len());
+        feeds
+    }
+}
+
+/// The samples that taps read: from the first to one past the last with a weight.
+fn span(taps: &Taps) -> Range<usize> {
+    let mut span = usize::MAX..0;
+    for (output, &first) in taps.first.iter().enumerate() {
+        let weights = taps.weights_of(output);
+        let last = weights.iter().rposition(|weight| *weight != 0.0).unwrap_or(0);
+        span.start = span.start.min(first);
+        span.end = span.end.max(first + last + 1);
+    }
+    span
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn feeds_agree_with_the_components() {
+        for format in PixelFormat::all() {
+            let all = components(format);
+            let mut seen = vec![];
+            for (plane, shape) in shapes(format) {
+                let size = if shape.is_words() { 2 } else { 1 };
+                for &component in shape.components() {
+                    let own = all[component];
+                    assert_eq!(own.plane, *plane, "{format}");
+                    assert_eq!(own.step * size * shape.samples(component), shape.group_bytes());
+                    seen.push(component);
+                }
+            }
+            seen.sort_unstable();
+            assert_eq!(seen, (0..all.len()).collect::<Vec<_>>(), "{format}");
+        }
+    }
+}

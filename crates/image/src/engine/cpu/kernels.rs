@@ -1,0 +1,96 @@
+//! The loops over rows, once for each instruction set.
+//!
+//! Every set has the same functions with the same results, bit by bit where they are integers:
+//! tests compare each with [`portable`].
+use crate::engine::cpu::fixed::{FixedMatrix, Horizontal};
+
+pub(crate) mod portable;
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx2;
+
+#[cfg(test)]
+mod tests;
+
+/// A source row and its weight.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tap {
+    pub(crate) row: *const u8,
+    pub(crate) weight: i32,
+}
+
+/// How rows are summed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sum<'a> {
+    pub(crate) taps: &'a [Tap],
+    /// Bits after the point of the weights, and of the result.
+    pub(crate) bits: u32,
+    pub(crate) fraction: u32,
+    /// Whether the sum needs 32 bits.
+    pub(crate) wide: bool,
+    /// Whether some weight is below zero.
+    pub(crate) signed: bool,
+}
+
+/// Rows to be stored, one for each element of a pixel in the order of memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Finished<'a> {
+    pub(crate) rows: &'a [&'a [i16]],
+    /// Bits after the point.
+    pub(crate) fraction: u32,
+    /// Pixels to store.
+    pub(crate) pixels: usize,
+}
+
+/// What numbers become, for each of the rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale {
+    pub(crate) multiply: [f32; 4],
+    pub(crate) add: [f32; 4],
+}
+
+/// The element types that need arithmetic before they are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Real {
+    F32,
+    F16,
+    Bf16,
+    U8,
+    I8,
+}
+
+/// The loops of one instruction set.
+///
+/// # Safety of all of them
+/// The processor must have the instructions. Rows of taps must be valid for reads of as many
+/// elements as the outputs need, addresses to store at for as many writes as pixels and rows ask.
+pub(crate) struct Kernels {
+    pub(crate) name: &'static str,
+    /// Each output is the sum of a byte of every row.
+    pub(crate) bytes: unsafe fn(Sum<'_>, &mut [i16]),
+    /// As `bytes` for bytes in pairs: the first of each to one row, the second to the other.
+    pub(crate) pairs: unsafe fn(Sum<'_>, &mut [i16], &mut [i16]),
+    /// As `bytes` for words of 16 bits.
+    pub(crate) words: unsafe fn(Sum<'_>, &mut [i16]),
+    /// Every second number to one row, the others to the other.
+    pub(crate) split_pairs: unsafe fn(&[i16], &mut [i16], &mut [i16]),
+    /// Every third number to each of three rows.
+    pub(crate) split_triples: unsafe fn(&[i16], [&mut [i16]; 3]),
+    /// Each output is the weighted sum of a run of samples.
+    pub(crate) horizontal: unsafe fn(&Horizontal, &[i16], &mut [i16]),
+    /// Three rows through a colour matrix.
+    pub(crate) matrix: unsafe fn(&FixedMatrix, [&[i16]; 3], [&mut [i16]; 3]),
+    /// Rows as bytes between each other, each combined with `flip` by exclusive or.
+    pub(crate) store_bytes: unsafe fn(Finished<'_>, u8, *mut u8),
+    /// Rows as scaled numbers between each other.
+    pub(crate) store_real: unsafe fn(Finished<'_>, &Scale, Real, *mut u8),
+}
+
+/// The best loops that this processor can run.
+pub(crate) fn best() -> &'static Kernels {
+    #[cfg(target_arch = "x86_64")]
+    if avx2::available() {
+        return &avx2::KERNELS;
+    }
+    &portable::KERNELS
+}

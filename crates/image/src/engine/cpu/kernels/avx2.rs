@@ -1,0 +1,32 @@
+//! Loops for x86 processors with AVX2, FMA and F16C.
+
+use std::arch::is_x86_feature_detected;
+
+use super::Kernels;
+
+mod horizontal;
+mod lanes;
+mod matrix;
+mod store_bytes;
+mod store_real;
+mod vertical;
+
+pub(crate) static KERNELS: Kernels = Kernels {
+    name: "avx2",
+    bytes: vertical::bytes,
+    pairs: vertical::pairs,
+    words: vertical::words,
+    split_pairs: lanes::split_pairs,
+    split_triples: lanes::split_triples,
+    horizontal: horizontal::horizontal,
+    matrix: matrix::matrix,
+    store_bytes: store_bytes::store_bytes,
+    store_real: store_real::store_real,
+};
+
+/// Whether the processor has the instructions.
+pub(crate) fn available() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("f16c")
+}

@@ -1,0 +1,124 @@
+//! Rows stored as bytes, one to four of them between each other.
+#![expect(unsafe_code, reason = "vector loads and stores by address")]
+
+use std::arch::x86_64::*;
+
+use crate::engine::cpu::kernels::{Finished, portable};
+
+/// # Safety
+/// The processor must have AVX2; see [`super::Kernels`].
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn store_bytes(finished: Finished<'_>, flip: u8, out: *mut u8) {
+    let Finished { rows, pixels, .. } = finished;
+    assert!(rows.iter().all(|row| row.len() >= pixels));
+    if pixels < 32 {
+        // SAFETY: the caller's promise.
+        return unsafe { portable::store_bytes(finished, flip, out) };
+    }
+    // SAFETY: the caller's promise, and rows are long enough.
+    unsafe {
+        match rows {
+            [a] => blocks(finished, flip, out, [a.as_ptr()], |at, [a]| _mm256_storeu_si256(at, a)),
+            [a, b] => blocks(finished, flip, out, [a.as_ptr(), b.as_ptr()], |at, x| two(at, x)),
+            [a, b, c] => {
+                blocks(finished, flip, out, [a, b, c].map(|row| row.as_ptr()), |at, x| three(at, x))
+            }
+            [a, b, c, d] => {
+                blocks(finished, flip, out, [a, b, c, d].map(|row| row.as_ptr()), |at, x| {
+                    four(at, x)
+                });
+            }
+            _ => portable::store_bytes(finished, flip, out),
+        }
+    }
+}
+
+/// Blocks of 32 pixels; the last one ends with the row and may store some pixels again.
+///
+/// # Safety
+/// At least 32 pixels, in rows and at `out`.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn blocks<const N: usize>(
+    finished: Finished<'_>,
+    flip: u8,
+    out: *mut u8,
+    rows: [*const i16; N],
+    store: impl Fn(*mut __m256i, [__m256i; N]),
+) {
+    let Finished { fraction, pixels, .. } = finished;
+    let half = _mm256_set1_epi16(1 << fraction >> 1);
+    let bits = _mm_cvtsi32_si128(fraction as i32);
+    let flip = _mm256_set1_epi8(flip as i8);
+    let mut at = 0;
+    while at < pixels {
+        let here = at.min(pixels - 32);
+        let codes = rows.map(|row| {
+            // SAFETY: here + 32 <= pixels.
+            let (a, b) = unsafe {
+                let row = row.add(here).cast::<__m256i>();
+                (_mm256_loadu_si256(row), _mm256_loadu_si256(row.add(1)))
+            };
+            let a = _mm256_sra_epi16(_mm256_adds_epi16(a, half), bits);
+            let b = _mm256_sra_epi16(_mm256_adds_epi16(b, half), bits);
+            let packed = _mm256_permute4x64_epi64::<0xd8>(_mm256_packus_epi16(a, b));
+            _mm256_xor_si256(packed, flip)
+        });
+        store(out.wrapping_add(here * N).cast(), codes);
+        at += 32;
+    }
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn two(out: *mut __m256i, [a, b]: [__m256i; 2]) {
+    let (low, high) = (_mm256_unpacklo_epi8(a, b), _mm256_unpackhi_epi8(a, b));
+    // SAFETY: 32 pixels of two bytes, by the promise of `store_bytes`.
+    unsafe {
+        _mm256_storeu_si256(out, _mm256_permute2x128_si256::<0x20>(low, high));
+        _mm256_storeu_si256(out.add(1), _mm256_permute2x128_si256::<0x31>(low, high));
+    }
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn three(out: *mut __m256i, [a, b, c]: [__m256i; 3]) {
+    // Each third of a lane's 48 bytes takes its first, second and third byte of three from other
+    // rows; one shuffle puts a row's bytes where all three thirds want them.
+    let spread = |x: __m256i, by: __m128i| _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(by));
+    let a = spread(a, _mm_setr_epi8(0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10, 5));
+    let b = spread(b, _mm_setr_epi8(5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10));
+    let c = spread(c, _mm_setr_epi8(10, 5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15));
+    let second = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+        0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0,
+    ));
+    let third = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+        0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0,
+    ));
+    let mix = |x, y, z| _mm256_blendv_epi8(_mm256_blendv_epi8(x, y, second), z, third);
+    let (x, y, z) = (mix(a, b, c), mix(b, c, a), mix(c, a, b));
+    // SAFETY: 32 pixels of three bytes, by the promise of `store_bytes`.
+    unsafe {
+        _mm256_storeu_si256(out, _mm256_permute2x128_si256::<0x20>(x, y));
+        _mm256_storeu_si256(out.add(1), _mm256_permute2x128_si256::<0x30>(z, x));
+        _mm256_storeu_si256(out.add(2), _mm256_permute2x128_si256::<0x31>(y, z));
+    }
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn four(out: *mut __m256i, [a, b, c, d]: [__m256i; 4]) {
+    let (ab_low, ab_high) = (_mm256_unpacklo_epi8(a, b), _mm256_unpackhi_epi8(a, b));
+    let (cd_low, cd_high) = (_mm256_unpacklo_epi8(c, d), _mm256_unpackhi_epi8(c, d));
+    let w = _mm256_unpacklo_epi16(ab_low, cd_low);
+    let x = _mm256_unpackhi_epi16(ab_low, cd_low);
+    let y = _mm256_unpacklo_epi16(ab_high, cd_high);
+    let z = _mm256_unpackhi_epi16(ab_high, cd_high);
+    // SAFETY: 32 pixels of four bytes, by the promise of `store_bytes`.
+    unsafe {
+        _mm256_storeu_si256(out, _mm256_permute2x128_si256::<0x20>(w, x));
+        _mm256_storeu_si256(out.add(1), _mm256_permute2x128_si256::<0x20>(y, z));
+        _mm256_storeu_si256(out.add(2), _mm256_permute2x128_si256::<0x31>(w, x));
+        _mm256_storeu_si256(out.add(3), _mm256_permute2x128_si256::<0x31>(y, z));
+    }
+}

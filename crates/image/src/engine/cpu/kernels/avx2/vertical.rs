@@ -1,0 +1,164 @@
+//! Sums of rows.
+//!
+//! A byte in the upper half of 16 bits times a weight of 16 bits, upper half of the product: as
+//! exact as 16 bits can be, two multiplications for 32 bytes.
+#![expect(unsafe_code, reason = "vector loads and stores by address")]
+
+use std::arch::x86_64::*;
+
+use crate::engine::cpu::kernels::{Sum, portable};
+
+/// # Safety
+/// The processor must have AVX2; see [`super::Kernels`].
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn bytes(sum: Sum<'_>, out: &mut [i16]) {
+    if sum.wide || out.len() < 32 {
+        // SAFETY: the caller's promise.
+        return unsafe { portable::bytes(sum, out) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { if sum.signed { bytes_of::<true>(sum, out) } else { bytes_of::<false>(sum, out) } }
+}
+
+/// # Safety
+/// As [`bytes`], with at least 32 outputs.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn bytes_of<const SIGNED: bool>(sum: Sum<'_>, out: &mut [i16]) {
+    let n = out.len();
+    let out = out.as_mut_ptr();
+    let store = |at: usize, even: __m256i, odd: __m256i| {
+        let (low, high) = (_mm256_unpacklo_epi16(even, odd), _mm256_unpackhi_epi16(even, odd));
+        // SAFETY: callers pass at + 32 <= n.
+        unsafe {
+            let out = out.add(at).cast::<__m256i>();
+            _mm256_storeu_si256(out, _mm256_permute2x128_si256::<0x20>(low, high));
+            _mm256_storeu_si256(out.add(1), _mm256_permute2x128_si256::<0x31>(low, high));
+        }
+    };
+    let mut at = 0;
+    while at + 64 <= n {
+        // SAFETY: 64 bytes from `at` are inside every row, as many as outputs.
+        let [(even, odd), (even_2, odd_2)] = unsafe { sums::<2, SIGNED>(sum, at) };
+        store(at, even, odd);
+        store(at + 32, even_2, odd_2);
+        at += 64;
+    }
+    while at < n {
+        // The last one ends with the row and may compute some outputs again.
+        let here = at.min(n - 32);
+        // SAFETY: as above for 32 bytes.
+        let [(even, odd)] = unsafe { sums::<1, SIGNED>(sum, here) };
+        store(here, even, odd);
+        at += 32;
+    }
+}
+
+/// # Safety
+/// The processor must have AVX2; see [`super::Kernels`].
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn pairs(sum: Sum<'_>, even: &mut [i16], odd: &mut [i16]) {
+    let n = even.len().min(odd.len());
+    if sum.wide || n < 16 {
+        // SAFETY: the caller's promise.
+        return unsafe { portable::pairs(sum, even, odd) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        if sum.signed {
+            pairs_of::<true>(sum, n, even, odd);
+        } else {
+            pairs_of::<false>(sum, n, even, odd);
+        }
+    }
+}
+
+/// # Safety
+/// As [`pairs`], with at least 16 pairs.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn pairs_of<const SIGNED: bool>(sum: Sum<'_>, n: usize, even: &mut [i16], odd: &mut [i16]) {
+    let (even, odd) = (even.as_mut_ptr(), odd.as_mut_ptr());
+    let mut at = 0;
+    while at + 32 <= n {
+        // SAFETY: 64 bytes from 2 * at are inside every row, two for each output.
+        unsafe {
+            let [(a, b), (c, d)] = sums::<2, SIGNED>(sum, 2 * at);
+            _mm256_storeu_si256(even.add(at).cast(), a);
+            _mm256_storeu_si256(odd.add(at).cast(), b);
+            _mm256_storeu_si256(even.add(at + 16).cast(), c);
+            _mm256_storeu_si256(odd.add(at + 16).cast(), d);
+        }
+        at += 32;
+    }
+    while at < n {
+        // The last one ends with the row and may compute some outputs again.
+        let here = at.min(n - 16);
+        // SAFETY: as above for 32 bytes.
+        unsafe {
+            let [(a, b)] = sums::<1, SIGNED>(sum, 2 * here);
+            _mm256_storeu_si256(even.add(here).cast(), a);
+            _mm256_storeu_si256(odd.add(here).cast(), b);
+        }
+        at += 16;
+    }
+}
+
+/// Sums of `N` times 32 bytes: those at even places, those at odd places.
+///
+/// # Safety
+/// The rows must be valid for reads of `32 * N` bytes from `at` on.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn sums<const N: usize, const SIGNED: bool>(
+    sum: Sum<'_>,
+    at: usize,
+) -> [(__m256i, __m256i); N] {
+    let start = _mm256_set1_epi16((sum.taps.len() / 2) as i16);
+    let upper = _mm256_set1_epi16(0xff00u16 as i16);
+    let mut sums = [(start, start); N];
+    for tap in sum.taps {
+        let weight = _mm256_set1_epi16(tap.weight.unsigned_abs() as i16);
+        for (index, (even, odd)) in sums.iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            let bytes = unsafe { _mm256_loadu_si256(tap.row.add(at + 32 * index).cast()) };
+            let a = _mm256_mulhi_epu16(_mm256_slli_epi16::<8>(bytes), weight);
+            let b = _mm256_mulhi_epu16(_mm256_and_si256(bytes, upper), weight);
+            if SIGNED && tap.weight < 0 {
+                (*even, *odd) = (_mm256_subs_epi16(*even, a), _mm256_subs_epi16(*odd, b));
+            } else {
+                (*even, *odd) = (_mm256_adds_epi16(*even, a), _mm256_adds_epi16(*odd, b));
+            }
+        }
+    }
+    sums
+}
+
+/// # Safety
+/// The processor must have AVX2; see [`super::Kernels`].
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
+    let n = out.len();
+    if sum.wide || n < 16 {
+        // SAFETY: the caller's promise.
+        return unsafe { portable::words(sum, out) };
+    }
+    let mut at = 0;
+    while at < n {
+        // The last one ends with the row and may compute some outputs again.
+        let here = at.min(n - 16);
+        let mut total = _mm256_set1_epi16((sum.taps.len() / 2) as i16);
+        for tap in sum.taps {
+            let weight = _mm256_set1_epi16(tap.weight.unsigned_abs() as i16);
+            // SAFETY: 16 words from `here` are inside every row, as many as outputs.
+            let words = unsafe { _mm256_loadu_si256(tap.row.add(2 * here).cast()) };
+            let product = _mm256_mulhi_epu16(words, weight);
+            total = if tap.weight < 0 {
+                _mm256_subs_epi16(total, product)
+            } else {
+                _mm256_adds_epi16(total, product)
+            };
+        }
+        // SAFETY: here + 16 <= n.
+        unsafe { _mm256_storeu_si256(out.as_mut_ptr().add(here).cast(), total) };
+        at += 16;
+    }
+}

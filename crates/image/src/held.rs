@@ -1,0 +1,87 @@
+//! An image's bytes, held for a conversion: addresses of rows that stay valid until dropped.
+#![expect(unsafe_code, reason = "addresses that holds keep valid cross threads")]
+
+use smallvec::SmallVec;
+use tenure_memory::{Access, Hold};
+use tenure_tensor::{PlaneLayout, TensorDyn};
+
+use crate::{Error, Result};
+
+/// The planes of an image, held.
+#[derive(Debug)]
+pub(crate) struct Held {
+    holds: SmallVec<[Hold; 2]>,
+    planes: SmallVec<[PlaneAddress; 4]>,
+}
+
+/// Where a plane's first row is, and how its rows lie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlaneAddress {
+    first: *mut u8,
+    layout: PlaneLayout,
+}
+
+// SAFETY: an address with its extent; whoever dereferences it promises the rest.
+unsafe impl Send for PlaneAddress {}
+// SAFETY: as above.
+unsafe impl Sync for PlaneAddress {}
+
+impl Held {
+    /// Holds every plane of an image to read it.
+    pub(crate) fn to_read(image: &TensorDyn) -> Result<Held> {
+        Held::new(image, Access::KernelRead)
+    }
+
+    /// Holds every plane of an image to write it.
+    pub(crate) fn to_write(image: &TensorDyn) -> Result<Held> {
+        Held::new(image, Access::KernelWrite)
+    }
+
+    fn new(image: &TensorDyn, access: Access) -> Result<Held> {
+        let Some(layout) = image.image_layout() else {
+            let (role, shape) = ("tensor", image.shape().to_vec());
+            return Err(Error::NotAnImage { role, shape });
+        };
+        let mut held = Held { holds: SmallVec::new(), planes: SmallVec::new() };
+        if image.is_multi_buffer() {
+            for (index, plane) in layout.planes().iter().enumerate() {
+                let hold = image.plane_buffer(index)?.hold(access, plane.span())?;
+                held.planes.push(PlaneAddress { first: hold.address().as_ptr(), layout: *plane });
+                held.holds.push(hold);
+            }
+        } else {
+            // Planes may lie between each other's rows: one hold over all of them.
+            let span = layout.span();
+            let hold = image.buffer().hold(access, span.clone())?;
+            for plane in layout.planes() {
+                let first = hold.address().as_ptr().wrapping_add(plane.offset - span.start);
+                held.planes.push(PlaneAddress { first, layout: *plane });
+            }
+            held.holds.push(hold);
+        }
+        Ok(held)
+    }
+
+    pub(crate) fn planes(&self) -> &[PlaneAddress] {
+        &self.planes
+    }
+
+    /// Whether the memory kept its bytes: a file that was cut short meanwhile reads as zeros.
+    pub(crate) fn intact(&self) -> Result<()> {
+        self.holds.iter().try_for_each(|hold| hold.raw().intact())?;
+        Ok(())
+    }
+}
+
+impl PlaneAddress {
+    /// Address of a row; rows beyond the last give the last.
+    pub(crate) fn row(&self, row: usize) -> *mut u8 {
+        let row = row.min(self.layout.rows - 1);
+        self.first.wrapping_add(row * self.layout.row_stride)
+    }
+
+    /// Bytes of a row that carry samples.
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.layout.row_bytes
+    }
+}

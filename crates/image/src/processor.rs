@@ -1,0 +1,162 @@
+//! The door: finds an engine for a conversion and has it done.
+
+use std::env;
+
+use tenure_layout::{DType, PixelFormat};
+use tenure_memory::TensorMemory;
+use tenure_tensor::{ElementKind, Tensor, TensorDyn};
+
+use crate::engine::cpu::Cpu;
+use crate::engine::reference::Reference;
+use crate::engine::{Engine, EngineKind};
+use crate::job::Job;
+use crate::{Convert, Error, Placement, Result};
+
+/// The environment variable that names the engines to use, in order.
+const ENGINES: &str = "TENURE_IMAGE_ENGINE";
+
+/// Which engines a processor has, and how they work.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImageProcessorConfig {
+    /// The engines to try, in this order. If `None`, those that the environment variable
+    /// `TENURE_IMAGE_ENGINE` names (separated by commas), or the best that there are.
+    pub engines: Option<Vec<EngineKind>>,
+    /// Threads of the CPU engine: 1 for the calling thread alone, more for threads of its own.
+    /// If `None`, the program's rayon threads.
+    pub threads: Option<usize>,
+}
+
+/// Turns any supported image tensor into any other.
+///
+/// Made once and used for many pictures, from any thread: tables and scratch memory are kept.
+pub struct ImageProcessor {
+    engines: Vec<Box<dyn Engine>>,
+}
+
+/// What one engine says about a conversion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// The engine.
+    pub engine: EngineKind,
+    /// What it would do, or why it cannot.
+    pub verdict: Result<String, String>,
+}
+
+impl ImageProcessor {
+    /// A processor with the best engines that there are.
+    ///
+    /// # Errors
+    /// If `TENURE_IMAGE_ENGINE` names an engine that is not known.
+    pub fn new() -> Result<ImageProcessor> {
+        ImageProcessor::with_config(&ImageProcessorConfig::default())
+    }
+
+    /// A processor with these engines and settings.
+    ///
+    /// # Errors
+    /// As [`ImageProcessor::new`], and if threads cannot be started.
+    pub fn with_config(config: &ImageProcessorConfig) -> Result<ImageProcessor> {
+        let kinds = match (&config.engines, env::var_os(ENGINES)) {
+            (Some(engines), _) => engines.clone(),
+            (None, Some(words)) => {
+                let words = words.to_string_lossy();
+                words.split(',').map(|word| word.trim().parse()).collect::<Result<_>>()?
+            }
+            (None, None) => vec![EngineKind::Cpu],
+        };
+        let mut engines: Vec<Box<dyn Engine>> = vec![];
+        for kind in kinds {
+            engines.push(match kind {
+                EngineKind::Cpu => Box::new(Cpu::new(config.threads)?),
+                EngineKind::Reference => Box::new(Reference),
+            });
+        }
+        Ok(ImageProcessor { engines })
+    }
+
+    /// Converts `source` into `destination`, and says where the picture lies in it.
+    ///
+    /// # Errors
+    /// If a side is no image or cannot be converted, a region leaves its image, or somebody holds
+    /// bytes that this would touch. Nothing is written then.
+    pub fn convert<S: ElementKind, D: ElementKind>(
+        &self,
+        source: &Tensor<S>,
+        destination: &mut Tensor<D>,
+        convert: &Convert,
+    ) -> Result<Placement> {
+        self.run(&Job::new(source, destination, convert)?)
+    }
+
+    /// Converts each source into one element of `batch`, a tensor with a leading dimension more
+    /// than an image.
+    ///
+    /// # Errors
+    /// As [`ImageProcessor::convert`], and if there are more or fewer sources than elements.
+    /// Elements before the one that failed are written.
+    pub fn convert_batch<S: ElementKind, D: ElementKind>(
+        &self,
+        sources: &[&Tensor<S>],
+        batch: &mut Tensor<D>,
+        convert: &Convert,
+    ) -> Result<Vec<Placement>> {
+        let (sources_len, elements) = (sources.len(), batch.shape().first().copied().unwrap_or(0));
+        if sources_len != elements {
+            return Err(Error::BatchLength { sources: sources_len, elements });
+        }
+        // All are checked before the first is written.
+        let jobs: Vec<Job> = sources
+            .iter()
+            .enumerate()
+            .map(|(index, source)| Job::new(source, &batch.batch(index)?, convert))
+            .collect::<Result<_>>()?;
+        jobs.iter().map(|job| self.run(job)).collect()
+    }
+
+    /// An image in the memory that the first engine likes best, or in the memory named.
+    ///
+    /// # Errors
+    /// If the size or the element type is not the format's, or no memory serves.
+    pub fn create_image(
+        &self,
+        width: usize,
+        height: usize,
+        format: PixelFormat,
+        dtype: DType,
+        memory: Option<TensorMemory>,
+    ) -> Result<TensorDyn> {
+        Ok(TensorDyn::image(width, height, format, dtype, None, memory, None)?)
+    }
+
+    /// What each engine would do with a conversion, or why it cannot, in the order of trying.
+    ///
+    /// # Errors
+    /// If no engine could do it, because the request itself is wrong.
+    pub fn explain<S: ElementKind, D: ElementKind>(
+        &self,
+        source: &Tensor<S>,
+        destination: &Tensor<D>,
+        convert: &Convert,
+    ) -> Result<Vec<Explanation>> {
+        let job = Job::new(source, destination, convert)?;
+        let explain = |engine: &Box<dyn Engine>| Explanation {
+            engine: engine.kind(),
+            verdict: engine.explain(&job).map_err(|error| error.to_string()),
+        };
+        Ok(self.engines.iter().map(explain).collect())
+    }
+
+    fn run(&self, job: &Job) -> Result<Placement> {
+        let mut reasons = vec![];
+        for engine in &self.engines {
+            match engine.explain(job) {
+                Ok(_) => {
+                    engine.run(job)?;
+                    return Ok(job.recipe.geometry.placement());
+                }
+                Err(error) => reasons.push((engine.kind().name(), error.to_string())),
+            }
+        }
+        Err(Error::NoEngine { reasons })
+    }
+}
