@@ -184,14 +184,18 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-/// How far results may differ: one code, or what 2e-3 of a normalised float leaves.
+/// How far results may differ: one code where codes are stored, a fraction of one where floats are.
 fn tolerance(dtype: DType, convert: &Convert, value: f64) -> f64 {
     let code = f64::from(convert.normalize.scale) / f64::from(convert.normalize.std[1]);
+    let fraction = match convert.filter {
+        Filter::Bicubic | Filter::Lanczos3 => 0.5,
+        _ => 0.3,
+    };
     match dtype {
         DType::U8 | DType::I8 => 1.0,
-        DType::F32 => 2e-3_f64.max(0.3 * code),
-        DType::F16 => 2e-3_f64.max(0.3 * code) + value.abs() / 1024.0,
-        _ => 2e-3_f64.max(0.3 * code) + value.abs() / 128.0,
+        DType::F32 => fraction * code,
+        DType::F16 => fraction * code + value.abs() / 1024.0,
+        _ => fraction * code + value.abs() / 128.0,
     }
 }
 

@@ -23,7 +23,8 @@ mod threads;
 
 use kernels::Kernels;
 use prepare::{Pass, Prepared};
-use strip::{Strip, TURNED};
+use fixed::LANES;
+use strip::{Strip, Workspace};
 use threads::Threads;
 
 /// Conversions whose tables are kept.
@@ -35,7 +36,7 @@ pub(crate) struct Cpu {
     /// Most recently used first.
     prepared: Mutex<Vec<(Recipe, Arc<Prepared>)>>,
     /// Scratch memory that no thread uses now.
-    scratch: Mutex<Vec<Vec<i16>>>,
+    scratch: Mutex<Vec<Workspace>>,
 }
 
 impl Cpu {
@@ -63,14 +64,11 @@ impl Cpu {
         prepared
     }
 
-    fn with_scratch(&self, len: usize, work: impl FnOnce(&mut [i16])) {
+    fn with_workspace(&self, work: impl FnOnce(&mut Workspace)) {
         let lock = || self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut scratch = lock().pop().unwrap_or_default();
-        if scratch.len() < len {
-            scratch.resize(len, 0);
-        }
-        work(&mut scratch);
-        lock().push(scratch);
+        let mut workspace = lock().pop().unwrap_or_default();
+        work(&mut workspace);
+        lock().push(workspace);
     }
 
     /// Runs a pass in strips.
@@ -84,14 +82,13 @@ impl Cpu {
             transposed,
         };
         let work = recipe.geometry.crop.height * recipe.geometry.crop.width;
-        let rows = self.threads.strip_rows(pass.down, work, if transposed { TURNED } else { 1 });
-        let len = Strip::scratch_len(pass, transposed);
+        let rows = self.threads.strip_rows(pass.down, work, LANES);
         self.threads.each(pass.down.div_ceil(rows), |index| {
             let rows = index * rows..((index + 1) * rows).min(pass.down);
-            self.with_scratch(len, |scratch| {
+            self.with_workspace(|workspace| {
                 // SAFETY: both images are held until this function's caller is done, they are of
                 // the recipe's kind, and strips do not overlap.
-                unsafe { strip.run(rows, scratch) }
+                unsafe { strip.run(rows, workspace) }
             });
         });
     }

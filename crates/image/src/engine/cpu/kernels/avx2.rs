@@ -9,6 +9,7 @@ mod lanes;
 mod matrix;
 mod store_bytes;
 mod store_real;
+mod turn;
 mod vertical;
 
 pub(crate) static KERNELS: Kernels = Kernels {
@@ -18,6 +19,8 @@ pub(crate) static KERNELS: Kernels = Kernels {
     words: vertical::words,
     split_pairs: lanes::split_pairs,
     split_triples: lanes::split_triples,
+    to_columns: turn::to_columns,
+    to_rows: turn::to_rows,
     horizontal: horizontal::horizontal,
     matrix: matrix::matrix,
     store_bytes: store_bytes::store_bytes,
