@@ -139,18 +139,21 @@ impl ImageProcessor {
         convert: &Convert,
     ) -> Result<Vec<Explanation>> {
         let job = Job::new(source, destination, convert)?;
-        let explain = |engine: &Box<dyn Engine>| Explanation {
+        let explain = |engine: &dyn Engine| Explanation {
             engine: engine.kind(),
-            verdict: engine.explain(&job).map_err(|error| error.to_string()),
+            verdict: match engine.check(&job) {
+                Ok(()) => Ok(engine.explain(&job)),
+                Err(error) => Err(error.to_string()),
+            },
         };
-        Ok(self.engines.iter().map(explain).collect())
+        Ok(self.engines.iter().map(|engine| explain(engine.as_ref())).collect())
     }
 
     fn run(&self, job: &Job) -> Result<Placement> {
         let mut reasons = vec![];
         for engine in &self.engines {
-            match engine.explain(job) {
-                Ok(_) => {
+            match engine.check(job) {
+                Ok(()) => {
                     engine.run(job)?;
                     return Ok(job.recipe.geometry.placement());
                 }

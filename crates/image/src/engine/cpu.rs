@@ -21,9 +21,9 @@ mod prepare;
 mod strip;
 mod threads;
 
+use fixed::LANES;
 use kernels::Kernels;
 use prepare::{Pass, Prepared};
-use fixed::LANES;
 use strip::{Strip, Workspace};
 use threads::Threads;
 
@@ -99,10 +99,14 @@ impl Engine for Cpu {
         EngineKind::Cpu
     }
 
-    fn explain(&self, job: &Job) -> Result<String> {
+    fn check(&self, _: &Job) -> Result<()> {
+        Ok(())
+    }
+
+    fn explain(&self, job: &Job) -> String {
         let (recipe, threads) = (&job.recipe, self.threads.count());
         let (from, to) = (&recipe.source, &recipe.target);
-        Ok(format!(
+        format!(
             "{} {} {}x{} to {} {}x{} in one pass with {} kernels, up to {threads} threads",
             from.format,
             from.dtype,
@@ -112,7 +116,7 @@ impl Engine for Cpu {
             to.width,
             to.height,
             self.kernels.name,
-        ))
+        )
     }
 
     fn run(&self, job: &Job) -> Result<()> {

@@ -49,7 +49,6 @@ impl Vertical {
         let weights = weights.unwrap_or(&[]).iter().enumerate();
         weights.filter(|(_, weight)| **weight != 0).map(move |(at, weight)| (first + at, *weight))
     }
-
 }
 
 /// Outputs that are made together: rows of a band, pixels of a vector.
@@ -87,14 +86,14 @@ impl Horizontal {
 
     /// The samples that some outputs are made of: from the first to one past the last.
     pub(crate) fn samples(&self, outputs: Range<usize>) -> Range<usize> {
-        let mut samples = usize::MAX..0;
+        let (mut start, mut end) = (usize::MAX, 0);
         for output in outputs {
             let first = self.first[output];
             let weights = &self.weights[output * self.count..][..self.count];
             let last = weights.iter().rposition(|weight| *weight != 0).unwrap_or(0);
-            samples = samples.start.min(first)..samples.end.max(first + last + 1);
+            (start, end) = (start.min(first), end.max(first + last + 1));
         }
-        samples
+        start.min(end)..end
     }
 
     /// Whether each output is the sample of its own number from the first on.
@@ -179,7 +178,10 @@ mod tests {
                     let own = &horizontal.weights[output * horizontal.count..];
                     let sum: i32 = own[..horizontal.count].iter().map(|w| i32::from(*w)).sum();
                     // A single weight is one, which needs no multiplication.
-                    assert!(horizontal.count == 1 || sum == 1 << horizontal.bits, "{filter} {pixels} {outputs}");
+                    assert!(
+                        horizontal.count == 1 || sum == 1 << horizontal.bits,
+                        "{filter} {pixels} {outputs}"
+                    );
                 }
             }
         }

@@ -91,6 +91,9 @@ pub(crate) enum Real {
     I8,
 }
 
+/// Rows of three components.
+type Three<T> = [T; 3];
+
 /// The loops of one instruction set.
 ///
 /// # Safety of all of them
@@ -115,7 +118,7 @@ pub(crate) struct Kernels {
     /// Each output column is the weighted sum of a run of columns.
     pub(crate) horizontal: unsafe fn(Along<'_>, &[i16], &mut [i16]),
     /// Three rows through a colour matrix.
-    pub(crate) matrix: unsafe fn(&FixedMatrix, [&[i16]; 3], [&mut [i16]; 3]),
+    pub(crate) matrix: unsafe fn(&FixedMatrix, Three<&[i16]>, Three<&mut [i16]>),
     /// Rows as bytes between each other, each combined with `flip` by exclusive or.
     pub(crate) store_bytes: unsafe fn(Finished<'_>, u8, *mut u8),
     /// Rows as scaled numbers between each other.

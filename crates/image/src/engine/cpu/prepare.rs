@@ -148,9 +148,8 @@ impl Pass {
         let source = components(recipe.source.format);
         let matrix = Matrix::between(recipe.source.model, recipe.target.model);
         let identity = matrix == Matrix::IDENTITY;
-        let sum_fraction = fraction_bits(
-            recipe.filter.overshoots() || recipe.source.dtype == DType::U16,
-        );
+        let sum_fraction =
+            fraction_bits(recipe.filter.overshoots() || recipe.source.dtype == DType::U16);
 
         // Only what some output of this pass needs is read. A constant output (the chroma of
         // grey) needs nothing; its rows are counted by those of the first component.
@@ -166,8 +165,10 @@ impl Pass {
             .map(|(index, component)| needs(index).then(|| recipe.taps(component, target)))
             .collect();
         let feeds = Feed::all(recipe.source.format, &taps, sum_fraction);
-        let along: Vec<Option<Horizontal>> =
-            taps.iter().map(|taps| taps.as_ref().map(|(across, _)| Horizontal::new(across))).collect();
+        let along: Vec<Option<Horizontal>> = taps
+            .iter()
+            .map(|taps| taps.as_ref().map(|(across, _)| Horizontal::new(across)))
+            .collect();
         let across = along.iter().flatten().next().map_or(0, |table| table.first.len());
         let down = taps.iter().flatten().next().map_or(0, |(_, down)| down.first.len());
         let straight =
@@ -236,26 +237,22 @@ impl Pass {
 const TILE: usize = 65536;
 
 /// Cuts rows into tiles.
-fn tiles(
-    feeds: &[Feed],
-    along: &[Option<Horizontal>],
-    across: usize,
-    straight: bool,
-) -> Vec<Tile> {
+fn tiles(feeds: &[Feed], along: &[Option<Horizontal>], across: usize, straight: bool) -> Vec<Tile> {
     let whole: usize = along.iter().flatten().map(|table| table.samples(0..across).len()).sum();
     let fit = if straight { across } else { TILE * across / (LANES * whole).max(1) };
     let step = (fit / LANES * LANES).max(LANES).min(across.max(1));
     let cut = |start: usize| {
         let outputs = start..(start + step).min(across);
         let groups = feeds.iter().map(|feed| {
-            let mut groups = usize::MAX..0;
+            let (mut start, mut end) = (usize::MAX, 0);
             for &component in feed.shape.components() {
                 let Some(table) = &along[component] else { continue };
-                let (samples, read) = (feed.shape.samples(component), table.samples(outputs.clone()));
-                groups.start = groups.start.min(read.start / samples);
-                groups.end = groups.end.max(read.end.div_ceil(samples));
+                let (samples, read) =
+                    (feed.shape.samples(component), table.samples(outputs.clone()));
+                (start, end) =
+                    (start.min(read.start / samples), end.max(read.end.div_ceil(samples)));
             }
-            groups
+            start.min(end)..end
         });
         Tile { groups: groups.collect(), outputs }
     };

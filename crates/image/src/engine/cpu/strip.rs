@@ -112,14 +112,29 @@ impl Strip<'_> {
                 let taps = taps.next().unwrap_or(&[]);
                 // SAFETY: the groups lie inside the rows of a held plane, since taps stay inside
                 // the image, and the rows of the scratch memory are at least as long.
-                unsafe { self.sum_row(feed.shape, Sum { taps, begin: Tap::lost(taps), ..sum }, groups.len(), row, numbers) };
+                unsafe {
+                    self.sum_row(
+                        feed.shape,
+                        Sum { taps, begin: Tap::lost(taps), ..sum },
+                        groups.len(),
+                        row,
+                        numbers,
+                    )
+                };
             }
         }
     }
 
     /// # Safety
     /// Rows of the plane must hold `n` groups.
-    unsafe fn sum_row(&self, shape: Shape, sum: Sum<'_>, n: usize, row: usize, numbers: &mut [i16]) {
+    unsafe fn sum_row(
+        &self,
+        shape: Shape,
+        sum: Sum<'_>,
+        n: usize,
+        row: usize,
+        numbers: &mut [i16],
+    ) {
         let (kernels, scratch) = (self.kernels, &self.pass.scratch);
         let own = |component: usize, len: usize| scratch.rows[component].row(row, len);
         let mixed = |index: usize, len: usize| scratch.mixed[index]..scratch.mixed[index] + len;

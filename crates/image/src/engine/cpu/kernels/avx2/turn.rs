@@ -17,7 +17,8 @@ pub(super) unsafe fn to_columns(from: &[i16], stride: usize, columns: &mut [i16]
         // SAFETY: sixteen rows of `stride` hold sixteen numbers from `at` on, and there are
         // sixteen columns from there on.
         unsafe {
-            let square = square(|row| _mm256_loadu_si256(from.as_ptr().add(row * stride + at).cast()));
+            let square =
+                square(|row| _mm256_loadu_si256(from.as_ptr().add(row * stride + at).cast()));
             let out = columns.as_mut_ptr().add(at * LANES).cast::<__m256i>();
             for (index, column) in square.into_iter().enumerate() {
                 _mm256_storeu_si256(out.add(index), column);
@@ -25,7 +26,9 @@ pub(super) unsafe fn to_columns(from: &[i16], stride: usize, columns: &mut [i16]
         }
     }
     // SAFETY: none is needed.
-    unsafe { portable::to_columns(&from[whole.min(from.len())..], stride, &mut columns[whole * LANES..]) }
+    unsafe {
+        portable::to_columns(&from[whole.min(from.len())..], stride, &mut columns[whole * LANES..])
+    }
 }
 
 /// # Safety
@@ -75,7 +78,8 @@ fn square(load: impl Fn(usize) -> __m256i) -> [__m256i; 16] {
         let (t4, t5) = (_mm256_unpacklo_epi32(s4, s6), _mm256_unpackhi_epi32(s4, s6));
         let (t6, t7) = (_mm256_unpacklo_epi32(s5, s7), _mm256_unpackhi_epi32(s5, s7));
         let base = if high { 8 } else { 0 };
-        for (index, (low, high)) in [(t0, t4), (t1, t5), (t2, t6), (t3, t7)].into_iter().enumerate() {
+        for (index, (low, high)) in [(t0, t4), (t1, t5), (t2, t6), (t3, t7)].into_iter().enumerate()
+        {
             out[base + 2 * index] = _mm256_unpacklo_epi64(low, high);
             out[base + 2 * index + 1] = _mm256_unpackhi_epi64(low, high);
         }

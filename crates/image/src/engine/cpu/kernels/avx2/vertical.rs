@@ -125,7 +125,8 @@ unsafe fn sums<const N: usize, const SIGNED: bool>(
         let weight = _mm256_set1_epi32(tap.twice as i32);
         for (index, (even, odd)) in sums.iter_mut().enumerate() {
             // SAFETY: the caller's promise.
-            let bytes = unsafe { _mm256_loadu_si256(sum.first.add(tap.row + at + 32 * index).cast()) };
+            let bytes =
+                unsafe { _mm256_loadu_si256(sum.first.add(tap.row + at + 32 * index).cast()) };
             let a = _mm256_mulhi_epu16(_mm256_slli_epi16::<8>(bytes), weight);
             let b = _mm256_mulhi_epu16(bytes, weight);
             if SIGNED && tap.weight < 0 {
