@@ -17,7 +17,9 @@ const SHORT: Duration = Duration::from_millis(400);
 
 /// The limits of all searches of one command.
 pub(super) struct Search {
-    time: Duration,
+    time: Option<Duration>,
+    work: u64,
+    seed: u64,
     stop: Arc<AtomicBool>,
     started: Instant,
     shown: Cell<Option<Instant>>,
@@ -26,7 +28,7 @@ pub(super) struct Search {
 
 impl Search {
     /// Begins to listen to Ctrl-C.
-    pub(super) fn new(time: Duration) -> Search {
+    pub(super) fn new(told: &super::Options) -> Search {
         let stop = Arc::new(AtomicBool::new(false));
         #[cfg(unix)]
         {
@@ -38,8 +40,16 @@ impl Search {
             );
             let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, stop());
         }
-        let watched = std::io::stderr().is_terminal();
-        Search { time, stop, started: Instant::now(), shown: Cell::new(None), watched }
+        Search {
+            time: told.time(),
+            // Time is what users know; work is counted so that results can be repeated.
+            work: told.work.unwrap_or(u64::MAX),
+            seed: told.seed,
+            stop,
+            started: Instant::now(),
+            shown: Cell::new(None),
+            watched: std::io::stderr().is_terminal(),
+        }
     }
 
     /// Whether Ctrl-C was pressed.
@@ -51,12 +61,11 @@ impl Search {
     pub(super) fn run<T>(&self, search: impl FnOnce(&Options<'_>) -> T) -> T {
         let show = |progress: Progress| self.show(progress);
         let options = Options {
-            // Time is what users know; work is counted so that results can be repeated.
-            work: u64::MAX,
-            time: Some(self.time),
+            work: self.work,
+            seed: self.seed,
+            time: self.time,
             stop: Some(&self.stop),
             progress: self.watched.then_some(&show as &dyn Fn(Progress)),
-            ..Options::default()
         };
         search(&options)
     }
