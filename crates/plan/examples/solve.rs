@@ -1,6 +1,6 @@
 //! Packs CSV files (`id,lower,upper,size`) and says how well and how fast.
 //!
-//! `solve [--packer NAME] [--capacity N|bound] [--work N] [--seed N] [--seconds S] FILE…`
+//! `solve [--packer NAME] [--capacity N|bound] [--work N] [--seed N] [--threads N] [--seconds S] FILE…`
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,6 +18,7 @@ fn main() -> ExitCode {
             "--capacity" => capacity = Some(value()),
             "--work" => options.work = value().parse().expect("a number"),
             "--seed" => options.seed = value().parse().expect("a number"),
+            "--threads" => options.threads = value().parse().expect("a number"),
             "--seconds" => {
                 options.time = Some(Duration::from_secs_f64(value().parse().expect("seconds")));
             }

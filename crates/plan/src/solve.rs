@@ -7,6 +7,7 @@ mod nogood;
 pub(crate) mod options;
 mod orders;
 mod portfolio;
+mod race;
 mod restarts;
 mod search;
 mod state;

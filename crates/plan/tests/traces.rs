@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tenure_plan::{
@@ -107,6 +107,20 @@ fn the_same_seed_and_work_give_the_same_packing() {
 }
 
 #[test]
+fn threads_change_nothing_but_the_time() {
+    let options = Options { work: 60_000, ..Options::default() };
+    for letter in "BDI".chars() {
+        let problem = challenge(letter);
+        let (packing, fits) = (minimise(&problem, &options), fit(&problem, 1 << 20, &options));
+        for threads in [0, 2, 3, 16] {
+            let options = Options { threads, ..options };
+            assert_eq!(minimise(&problem, &options), packing, "{letter} by {threads}");
+            assert_eq!(fit(&problem, 1 << 20, &options), fits, "{letter} by {threads}");
+        }
+    }
+}
+
+#[test]
 fn progress_only_gets_better_and_ends_with_the_result() {
     let seen = RefCell::new(Vec::new());
     let tell = |progress: Progress| seen.borrow_mut().push(progress);
@@ -127,9 +141,22 @@ fn a_flag_or_a_clock_ends_the_search() {
     let endless = Options { work: u64::MAX, ..Options::default() };
     let stopped = minimise(&problem, &Options { stop: Some(&stop), ..endless });
     assert_eq!(check(&problem, &stopped), Ok(()));
-    let late = Options { time: Some(Duration::from_millis(50)), ..endless };
-    assert_eq!(check(&problem, &minimise(&problem, &late)), Ok(()));
-    assert!(matches!(fit(&problem, lower_bound(&problem), &late), Fit::Unknown { .. }));
+    for threads in [1, 3] {
+        let late = Options { time: Some(Duration::from_millis(50)), threads, ..endless };
+        assert_eq!(check(&problem, &minimise(&problem, &late)), Ok(()));
+        assert!(matches!(fit(&problem, lower_bound(&problem), &late), Fit::Unknown { .. }));
+    }
+    // A search that would take minutes ends when the flag is raised by another thread.
+    stop.store(false, Ordering::Relaxed);
+    let options = Options { stop: Some(&stop), threads: 3, ..endless };
+    let packing = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(50));
+            stop.store(true, Ordering::Relaxed);
+        });
+        minimise(&problem, &options)
+    });
+    assert_eq!(check(&problem, &packing), Ok(()));
 }
 
 #[test]

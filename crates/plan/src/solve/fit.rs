@@ -3,6 +3,7 @@
 use super::core::{Core, Members};
 use super::options::{Meter, Options};
 use super::portfolio;
+use super::race::race;
 use super::restarts::Restarts;
 use super::search::Outcome;
 use crate::bound::{events, peak};
@@ -61,30 +62,28 @@ pub fn fit(problem: &Problem, capacity: u64, options: &Options<'_>) -> Fit {
         // Too large to search.
         return Fit::Unknown { best: packing };
     };
-    let mut searches = vec![Restarts::new(&core, &members, room, options.seed)];
-    if least < room {
-        searches.push(Restarts::new(&core, &members, least, options.seed));
-    }
+    let mut capacities = vec![least, room];
+    capacities.dedup();
+    let start = |capacity| Restarts::new(&core, &members, capacity, options.seed);
+    let mut searches: Vec<Restarts<'_>> = capacities.into_iter().map(start).collect();
     let mut runs = RUNS;
-    while !searches.is_empty() && !meter.is_spent() {
-        let mut refuted = None;
-        for (index, search) in searches.iter_mut().enumerate().rev() {
-            match search.go(runs, &meter) {
-                Outcome::Found => {
+    while !meter.is_spent() {
+        let outcomes = race(&mut searches, runs, &meter);
+        for (search, outcome) in searches.iter().zip(&outcomes) {
+            match outcome {
+                Some(Outcome::Found) => {
                     let offsets = core.to_bytes(problem.items().len(), search.offsets());
                     return Fit::Fits(verified(problem, offsets, bound));
                 }
-                Outcome::Refuted if search.capacity() == room => {
+                Some(Outcome::Refuted) if search.capacity() == room => {
                     let bytes = search.next_capacity().saturating_mul(core.unit);
                     return Fit::Impossible(refusal(problem, &core, search, bytes));
                 }
-                Outcome::Refuted => refuted = Some(index),
-                Outcome::Limit => {}
+                _ => {}
             }
         }
-        if let Some(index) = refuted {
-            searches.remove(index);
-        }
+        let mut outcomes = outcomes.into_iter();
+        searches.retain(|_| outcomes.next() == Some(Some(Outcome::Limit)));
         runs = runs.saturating_mul(2);
     }
     Fit::Unknown { best: packing }
