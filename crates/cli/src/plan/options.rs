@@ -42,7 +42,7 @@ pub(crate) struct Options {
     )]
     pub(super) packer: Vec<Packer>,
 
-    /// Value or range of a dimension: batch=1, batch=1..8
+    /// A dimension's value or range (1..8)
     #[arg(long, value_name = "NAME=VALUE")]
     pub(super) dim: Vec<Dim>,
 
@@ -51,12 +51,16 @@ pub(crate) struct Options {
     time: Option<f64>,
 
     /// Most work of a search, instead of time
-    #[arg(long, value_name = "UNITS")]
+    #[arg(long, value_name = "UNITS", value_parser = number)]
     pub(super) work: Option<u64>,
 
     /// Where randomness starts
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = number)]
     pub(super) seed: u64,
+
+    /// Threads of a search [default: processors]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
 
     /// Does it fit into so many bytes (512K, 2M)?
     #[arg(long, value_name = "BYTES")]
@@ -74,7 +78,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PLAN")]
     pub(super) keep: Option<PathBuf>,
 
-    /// Another size for a buffer; others stay in place
+    /// Another size for a buffer; others stay
     #[arg(long, value_name = "NAME=BYTES")]
     pub(super) resize: Vec<Resize>,
 
@@ -147,10 +151,18 @@ const EXAMPLES: &str = "\
   tenure plan model.onnx --pool SRAM=512K --pool DRAM
 
 \x1b[1m\x1b[4mExit codes:\x1b[0m
-  0    done                      2  the command line is wrong
-  1    it failed, and says why   130  Ctrl-C: the best so far, not the minimum";
+  0    done, and what was asked for is so
+  1    it failed or does not fit, and says why
+  2    the command line is wrong
+  130  ended by Ctrl-C: the best so far, not proven to be the minimum";
 
 impl Options {
+    /// Threads to search with; they change how long it takes, not what is found.
+    pub(super) fn threads(&self) -> usize {
+        let here = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.map_or_else(here, usize::from)
+    }
+
     /// The longest search: what was said, else the default, unless work is the limit.
     pub(super) fn time(&self) -> Option<Duration> {
         let seconds = self.time.or(self.work.is_none().then_some(SECONDS));
@@ -172,4 +184,8 @@ fn seconds(word: &str) -> Result<f64, String> {
         Ok(seconds) if seconds > 0.0 && Duration::try_from_secs_f64(seconds).is_ok() => Ok(seconds),
         _ => Err("seconds are a number above zero, like 0.5".to_owned()),
     }
+}
+
+fn number(word: &str) -> Result<u64, String> {
+    word.parse().map_err(|_| format!("a whole number from 0 to {} is needed", u64::MAX))
 }

@@ -20,6 +20,7 @@ pub(super) struct Search {
     time: Option<Duration>,
     work: u64,
     seed: u64,
+    threads: usize,
     stop: Arc<AtomicBool>,
     started: Instant,
     shown: Cell<Option<Instant>>,
@@ -45,6 +46,7 @@ impl Search {
             // Time is what users know; work is counted so that results can be repeated.
             work: told.work.unwrap_or(u64::MAX),
             seed: told.seed,
+            threads: told.threads(),
             stop,
             started: Instant::now(),
             shown: Cell::new(None),
@@ -63,6 +65,7 @@ impl Search {
         let options = Options {
             work: self.work,
             seed: self.seed,
+            threads: self.threads,
             time: self.time,
             stop: Some(&self.stop),
             progress: self.watched.then_some(&show as &dyn Fn(Progress)),
