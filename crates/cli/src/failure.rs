@@ -73,7 +73,7 @@ pub(crate) fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
             // If nobody listens here either, the exit code has to do.
             let _ = tell(&failure, &mut anstream::stderr().lock());
             match failure {
-                Failure::Plan(crate::plan::Problem::Stopped) => ExitCode::from(STOPPED),
+                Failure::Plan(crate::plan::Problem::Stopped(_)) => ExitCode::from(STOPPED),
                 _ => ExitCode::FAILURE,
             }
         }

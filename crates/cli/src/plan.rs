@@ -34,7 +34,7 @@ use source::Source;
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut source = input::read(&options.file, &options.dim)?;
     one_lane(&source, options)?;
-    let search = progress::Search::new(options);
+    let mut search = progress::Search::new(options);
     let reordered = if options.reorder {
         let better = compare::reordered(&source.schedule, &search)?;
         source = Source::fixed(better.schedule.clone())?;
@@ -116,10 +116,16 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         return Err(refused.into());
     }
     match fits {
+        Some(fits) if fits.is_unknown() && search.was_stopped() => {
+            Err(Problem::Stopped(fits.words(schedule)).into())
+        }
         Some(fits) if !fits.is_certain_to_fit() => {
             Err(Problem::DoesNotFit(fits.words(schedule)).into())
         }
-        _ if results.is_cut_short() => Err(Problem::Stopped.into()),
+        _ if results.is_cut_short() => {
+            let words = "these are the best plans so far, and not proven to be minimal";
+            Err(Problem::Stopped(words.to_owned()).into())
+        }
         _ => Ok(()),
     }
 }

@@ -159,6 +159,10 @@ impl Fits {
         matches!(self.answer, Capacity::Fits(_))
     }
 
+    pub(super) fn is_unknown(&self) -> bool {
+        matches!(self.answer, Capacity::Unknown { .. })
+    }
+
     /// The answer as a sentence.
     pub(super) fn words(&self, schedule: &Schedule) -> String {
         let capacity = size(self.capacity);

@@ -66,8 +66,8 @@ pub(crate) enum Problem {
     Sizes(#[from] SizeError),
     #[error("--pool: {0}")]
     Pools(#[from] PoolsError),
-    #[error("stopped by Ctrl-C: these are the best plans so far, and not proven to be minimal")]
-    Stopped,
+    #[error("stopped by Ctrl-C: {0}")]
+    Stopped(String),
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error("the plan cannot be written as JSON: {0}")]
