@@ -65,7 +65,7 @@ fn contents(path: &Path) -> io::Result<Contents> {
     file.by_ref().take(START).read_to_end(&mut start)?;
     let large = about.is_file() && about.len() > LARGE;
     if large && Format::of(&start) == Some(Format::Onnx) {
-        let skeleton = onnx::skim(file, about.len(), MOST as u64)?;
+        let skeleton = onnx::skim(file, about.len(), onnx::SMALL, MOST as u64)?;
         let too_much = Contents::TooMuch("bytes besides weights");
         return Ok(skeleton.map_or(too_much, Contents::Skeleton));
     }

@@ -21,7 +21,7 @@ mod wire;
 use std::collections::BTreeMap;
 
 pub use error::{ShapeIssue, WireFault};
-pub(crate) use skim::{Skeleton, skim};
+pub(crate) use skim::{SMALL, Skeleton, skim};
 use wire::Message;
 
 use crate::{Graph, Result};

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::wire::Hole;
 
 /// Content of at most this many bytes is read: all numbers that shapes can depend on are shorter.
-const SMALL: u64 = 64 << 10;
+pub(crate) const SMALL: u64 = 64 << 10;
 /// Bytes that are read at a time on the way from field to field.
 const WINDOW: u64 = 4096;
 /// Messages inside messages are looked into this deep; the reader goes less far.
@@ -59,11 +59,16 @@ impl Kind {
     }
 }
 
-/// Reads a file of `len` bytes without the content of its tensors; `None` if the rest alone has
-/// more than `most` bytes.
-pub(crate) fn skim<F: Read + Seek>(file: F, len: u64, most: u64) -> io::Result<Option<Skeleton>> {
+/// Reads a file of `len` bytes without what tensors hold beyond `small` bytes; `None` if the rest
+/// alone has more than `most` bytes.
+pub(crate) fn skim<F: Read + Seek>(
+    file: F,
+    len: u64,
+    small: u64,
+    most: u64,
+) -> io::Result<Option<Skeleton>> {
     let (window, holes) = (Vec::new(), Vec::new());
-    let mut walk = Walk { file, most, window, start: 0, holes };
+    let mut walk = Walk { file, small, most, window, start: 0, holes };
     walk.message(Kind::Model, 0..len, 0)?;
     let left_out = walk.left_out();
     if len - left_out > most {
@@ -86,6 +91,7 @@ pub(crate) fn skim<F: Read + Seek>(file: F, len: u64, most: u64) -> io::Result<O
 
 struct Walk<F> {
     file: F,
+    small: u64,
     most: u64,
     /// Some bytes of the file.
     window: Vec<u8>,
@@ -124,7 +130,7 @@ impl<F: Read + Seek> Walk<F> {
                 Some(child) if tag & 7 == 2 && depth < MAX_DEPTH => {
                     self.message(child, content, depth + 1)?;
                 }
-                _ if kind.is_content(tag >> 3) && len > SMALL => {
+                _ if kind.is_content(tag >> 3) && len > self.small => {
                     let before = self.left_out();
                     self.holes.push(Hole { offset: content.start, len, before });
                 }
@@ -165,5 +171,70 @@ impl<F: Read + Seek> Walk<F> {
         self.file.seek(SeekFrom::Start(at))?;
         self.file.by_ref().take(WINDOW).read_to_end(&mut self.window)?;
         there(self).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a test that panics has failed")]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::io::Cursor;
+    use std::path::Path;
+
+    use super::*;
+    use crate::onnx::{read, read_skeleton};
+
+    fn skimmed(bytes: &[u8], small: u64) -> Skeleton {
+        skim(Cursor::new(bytes), bytes.len() as u64, small, u64::MAX).unwrap().unwrap()
+    }
+
+    fn models() -> Vec<Vec<u8>> {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+        let paths = std::fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path());
+        let onnx = paths.filter(|path| path.extension().is_some_and(|kind| kind == "onnx"));
+        onnx.map(|path| std::fs::read(path).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_skeleton_has_the_same_graph() {
+        let dims = [BTreeMap::new(), BTreeMap::from([("batch".to_owned(), 2)])];
+        let mut holes = 0;
+        for (bytes, dims) in models().iter().flat_map(|bytes| dims.iter().map(move |d| (bytes, d)))
+        {
+            // The shapes that are computed in these models depend on no more than 64 bytes.
+            let skeleton = skimmed(bytes, 64);
+            holes += skeleton.holes.len();
+            let words = |answer: crate::Result<crate::Graph>| format!("{answer:?}");
+            assert_eq!(words(read(bytes, dims)), words(read_skeleton(&skeleton, dims)));
+        }
+        assert!(holes > 0);
+    }
+
+    #[test]
+    fn broken_files_are_refused_alike_or_read() {
+        let dims = BTreeMap::from([("batch".to_owned(), 2)]);
+        for bytes in models() {
+            for at in 0..bytes.len() {
+                let mut broken = bytes.clone();
+                broken[at] = broken[at].wrapping_add(at as u8 | 1);
+                for bytes in [&broken[..], &bytes[..at]] {
+                    let skeleton = skimmed(bytes, 64);
+                    let kept = skeleton.bytes.len() as u64;
+                    let left_out: u64 = skeleton.holes.iter().map(|hole| hole.len).sum();
+                    assert_eq!(kept + left_out, bytes.len() as u64);
+                    let _ = read_skeleton(&skeleton, &dims);
+                    // With nothing left out, it is the file.
+                    assert_eq!(skimmed(bytes, u64::MAX).bytes, bytes);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_weight_is_counted() {
+        let bytes = vec![0x0a; 1000];
+        assert!(skim(Cursor::new(&bytes), 1000, SMALL, 999).unwrap().is_none());
+        assert!(skim(Cursor::new(&bytes), 1000, SMALL, 1000).unwrap().is_some());
+        assert!(skim(Cursor::new(&bytes), 1001, SMALL, u64::MAX).is_err());
     }
 }

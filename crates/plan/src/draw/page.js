@@ -283,7 +283,7 @@ function build() {
     button.append(bytes);
     if (plan.winner) {
       const star = document.createElement('span');
-      star.className = 'star'; star.textContent = ' ★'; star.title = 'the smallest';
+      star.className = 'star'; star.textContent = ' ★'; star.title = 'the one to take';
       button.append(star);
     }
     const on = index === shown.chosen || (shown.beside && index === shown.other);

@@ -34,6 +34,7 @@ fn picture(drawing: &Drawing, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
         "<style>rect.g{{fill:#fff}}text{{fill:#1c1c1a}}.s{{fill:#6a6a64}}.t{{stroke:#fff;stroke-width:.5}}\
+         text.a{{paint-order:stroke;stroke:#fff;stroke-width:3px;font-weight:600;fill:#1c1c1a}}\
          text.n{{font-size:11px;fill:#1c1c1a;pointer-events:none}}\
          @media(prefers-color-scheme:dark){{rect.g{{fill:#1f2123}}text{{fill:#e9e9e6}}.s{{fill:#9c9c96}}\
          .t{{stroke:#1f2123}}}}</style>"
@@ -96,16 +97,21 @@ fn map(drawing: &Drawing, plan: &DrawnPlan, out: &mut String) -> std::fmt::Resul
             )?;
         }
     }
-    for arena in plan.arenas.iter().skip(1) {
+    for (index, arena) in plan.arenas.iter().enumerate().filter(|_| plan.arenas.len() > 1) {
         let y = TOP + HEIGHT - arena.base as f64 / bytes * HEIGHT;
-        writeln!(
-            out,
-            "<path d=\"M{LEFT} {y:.1}h{WIDTH}\" stroke=\"#888\" stroke-dasharray=\"5 4\"/>\
-             <text class=\"s\" x=\"{}\" y=\"{:.1}\">{}</text>",
-            LEFT + 4.0,
-            y - 4.0,
-            escaped(&arena.label),
-        )?;
+        if index > 0 {
+            let path = format!("M{LEFT} {y:.1}h{WIDTH}");
+            writeln!(out, "<path d=\"{path}\" stroke=\"#888\" stroke-dasharray=\"5 4\"/>")?;
+        }
+        if !arena.label.is_empty() {
+            writeln!(
+                out,
+                "<text class=\"a\" x=\"{}\" y=\"{:.1}\">{}</text>",
+                LEFT + 4.0,
+                y - 4.0,
+                escaped(&arena.label),
+            )?;
+        }
     }
     if left_out > 0 {
         let y = TOP + HEIGHT + 19.0;
@@ -189,6 +195,7 @@ mod tests {
         let drawing = Drawing { names, last: 10, plans: vec![plan], ..Default::default() };
         let svg = drawing.svg();
         assert_eq!(svg.matches("<rect class=\"t\"").count(), 7);
+        assert!(!svg.contains("class=\"a\""), "one arena needs no name");
         assert!(svg.contains("3 tenants are too small"));
         assert!(Drawing::default().svg().contains("nothing to draw"));
     }
