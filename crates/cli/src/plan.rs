@@ -20,11 +20,11 @@ mod source;
 
 use std::path::Path;
 
-use tenure::plan::{Packer, PlannerMode};
+use tenure::plan::{Plan, Schedule};
 
 use crate::failure::Failure;
 use crate::output;
-use compare::How;
+use compare::{How, Results};
 pub(crate) use options::{ABOUT, Options};
 pub(crate) use problem::Problem;
 use size::Size;
@@ -48,16 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     let modes = compare::Wanted::new(&options.mode, &options.packer)?;
     let mut results = compare::compare(&source, &modes, &search)?;
-    let alone = match source.smallest() {
-        Some(smallest) => {
-            let smallest = smallest.map_err(Problem::from)?;
-            let alone = |limits: &tenure::plan::Options<'_>| {
-                tenure::plan::plan(&smallest, PlannerMode::Arena, Packer::Best, limits)
-            };
-            Some(search.run(alone).map_err(Problem::from)?.bytes)
-        }
-        None => None,
-    };
+    let alone = compare::alone(&source, &search)?;
     if options.keep.is_some() || !options.resize.is_empty() {
         let saved = options.keep.as_deref();
         results.add(&search, || {
@@ -83,21 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     search.done();
     let schedule = &source.schedule;
     let best = fits.as_ref().and_then(compare::Fits::plan).or(results.winner());
-    if let (Some(path), Some(plan)) = (&options.save, best) {
-        write(path, plan.to_json().map_err(Problem::Json)?)?;
-    }
-    if let (Some(path), Some(plan)) = (&options.csv, best) {
-        write(path, report::csv(schedule, plan)?)?;
-    }
-    if options.html.is_some() || options.svg.is_some() {
-        let drawing = drawing::drawing(&options.file, schedule, &results)?;
-        if let Some(path) = &options.html {
-            write(path, drawing.html())?;
-        }
-        if let Some(path) = &options.svg {
-            write(path, drawing.svg())?;
-        }
-    }
+    write_files(options, schedule, &results, best)?;
     if options.json {
         output::json(&report::rows(&results))?;
     } else {
@@ -128,6 +105,31 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes the files that were asked for.
+fn write_files(
+    options: &Options,
+    schedule: &Schedule,
+    results: &Results,
+    best: Option<&Plan>,
+) -> Result<(), Failure> {
+    if let (Some(path), Some(plan)) = (&options.save, best) {
+        write(path, plan.to_json().map_err(Problem::Json)?)?;
+    }
+    if let (Some(path), Some(plan)) = (&options.csv, best) {
+        write(path, report::csv(schedule, plan)?)?;
+    }
+    if options.html.is_some() || options.svg.is_some() {
+        let drawing = drawing::drawing(&options.file, schedule, results)?;
+        if let Some(path) = &options.html {
+            write(path, drawing.html())?;
+        }
+        if let Some(path) = &options.svg {
+            write(path, drawing.svg())?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses what is right for the largest number only.

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use tenure::plan::{
-    Capacity, Packer, Plan, PlannerMode, Reorder, Reordered, Schedule, Shortage, capacity, reorder,
+    Capacity, Options, Packer, Plan, PlannerMode, Reorder, Reordered, Schedule, Shortage, capacity,
+    plan, reorder,
 };
 
 use super::Problem;
@@ -125,6 +126,14 @@ pub(super) fn compare(
     let key = |(_, made): &(usize, &Made)| (made.plan.bytes, !made.plan.optimal);
     let winner = made.iter().enumerate().rev().min_by_key(key).map_or(0, |(index, _)| index);
     Ok(Results { made, winner })
+}
+
+/// What the smallest number would take with a plan of its own, if sizes depend on one.
+pub(super) fn alone(source: &Source, search: &Search) -> Result<Option<u64>, Problem> {
+    let Some(smallest) = source.smallest() else { return Ok(None) };
+    let smallest = smallest?;
+    let make = |options: &Options<'_>| plan(&smallest, PlannerMode::Arena, Packer::Best, options);
+    Ok(Some(search.run(make)?.bytes))
 }
 
 /// The schedule in an order with a lower peak, if there is one.

@@ -14,8 +14,9 @@ from flat import tflite
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Random nets; of so many the greedy plan is not minimal.
-NETS, SMALLER = 12, 3
-CONCATENATION, FULLY_CONNECTED = 2, 9
+NETS, SMALLER = 24, 11
+ADD, CONCATENATION, FULLY_CONNECTED, RELU, RESHAPE = 0, 2, 9, 19, 22
+CODES = [CONCATENATION, FULLY_CONNECTED, RELU, ADD, RESHAPE]
 # What the interpreter joins at once.
 MOST_JOINED = 8
 # Room enough for any of them.
@@ -40,8 +41,9 @@ interpreter.print_allocations()
 """
 
 
-def net(seed):
-    """A random net of layers that grow, shrink and join, as the bytes of a file."""
+def net(seed, in_place):
+    """A random net of layers that grow, shrink and join, as the bytes of a file; with operators
+    that can write over what they read, and views, if asked for."""
     choice = random.Random(seed)
     numbers = np.random.default_rng(seed)
     tensors, buffers, operators = [("x", [1, 32], 0, 0)], [b""], []
@@ -67,8 +69,35 @@ def net(seed):
         sizes[made] = size
         return made
 
+    def plain(code, sources, shape=None, *options):
+        """What may be in place of its source, or is the same bytes."""
+        size = sizes[sources[0]]
+        made = add(f"t{len(tensors)}", shape or [1, size])
+        operators.append((CODES.index(code), sources, [made], *(options or (0, []))))
+        sizes[made] = size
+        return made
+
+    def seen_again(source):
+        size = sizes[source]
+        for shape in ([2, size // 2], [1, size]):
+            numbers_of = add(f"s{len(tensors)}", [2], np.array(shape, dtype=np.int32).tobytes())
+            tensors[numbers_of] = (tensors[numbers_of][0], [2], 2, tensors[numbers_of][3])
+            source = plain(RESHAPE, [source, numbers_of], shape, 17, [])
+        return source
+
     for _ in range(24):
         kind = choice.random()
+        if in_place and choice.random() < 0.5:
+            end = choice.randrange(len(open_ends))
+            source = open_ends[end]
+            other = layer(choice.choice(open_ends), sizes[source])
+            open_ends[end] = choice.choice([
+                lambda: plain(RELU, [source]),
+                lambda: plain(ADD, [source, other], None, 11, [(0, "i8", 0)]),
+                lambda: plain(ADD, [other, source], None, 11, [(0, "i8", 0)]),
+                lambda: plain(ADD, [other, seen_again(source)], None, 11, [(0, "i8", 0)]),
+            ])()
+            open_ends.append(other) if choice.random() < 0.3 else None
         if kind < 0.25 and len(open_ends) > 2:
             first, second = choice.sample(open_ends, 2)
             open_ends = [end for end in open_ends if end not in (first, second)] + [join([first, second])]
@@ -80,7 +109,7 @@ def net(seed):
     while len(open_ends) > 1:
         open_ends = open_ends[MOST_JOINED:] + [join(open_ends[:MOST_JOINED])]
     last = layer(open_ends[0], 4)
-    return tflite(tensors, [CONCATENATION, FULLY_CONNECTED], operators, [0], [last], buffers)
+    return tflite(tensors, CODES, operators, [0], [last], buffers)
 
 
 def run(model):
@@ -103,7 +132,7 @@ def main():
         for seed in range(NETS):
             models.append(os.path.join(folder, f"net{seed}.tflite"))
             with open(models[-1], "wb") as file:
-                file.write(net(seed))
+                file.write(net(seed, seed % 2 == 1))
         for model in models:
             name = os.path.basename(model)
             planned = os.path.join(folder, "planned.tflite")
