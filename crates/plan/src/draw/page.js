@@ -13,7 +13,10 @@ const stepName = step => data.steps[step] ?? String(step);
 
 /** A plan with what drawing and searching need. */
 function prepared(plan) {
+  // Columns that are the first plan's too are left out of the data.
+  for (const column of ['buffer', 'arena', 'lower', 'upper', 'size']) plan[column] ??= data.plans[0][column];
   const count = plan.lower.length;
+  plan.base = plan.offset.map((offset, i) => offset + (plan.arenas[plan.arena[i]]?.base ?? 0));
   // Colours by size class, so that equals look alike; neighbours differ a little.
   plan.hue = new Float32Array(count);
   for (let i = 0; i < count; i++) {
