@@ -35,8 +35,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut source = input::read(&options.file, &options.dim)?;
     one_lane(&source, options)?;
     let mut search = progress::Search::new(options);
+    let mut cut_short = false;
     let reordered = if options.reorder {
         let better = compare::reordered(&source.schedule, &search)?;
+        cut_short = search.was_stopped() && !better.optimal;
         source = Source::fixed(better.schedule.clone())?;
         Some(better)
     } else {
@@ -99,7 +101,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Some(fits) if !fits.is_certain_to_fit() => {
             Err(Problem::DoesNotFit(fits.words(schedule)).into())
         }
-        _ if results.is_cut_short() => {
+        _ if cut_short || results.is_cut_short() => {
             let words = "these are the best plans so far, and not proven to be minimal";
             Err(Problem::Stopped(words.to_owned()).into())
         }

@@ -75,6 +75,12 @@ fn plans_are_shown_switched_and_compared() {
     browser.point(x, y, 0.0);
     let tip = browser.texts("#tip");
     assert!(["conv", "relu", "sum"].iter().any(|name| tip[0].starts_with(name)), "{tip:?}");
+    assert!(
+        ["size 4.00 KiB (4,096)", "alive ", "2 steps", "offset 0"]
+            .iter()
+            .all(|word| tip[0].contains(word)),
+        "{tip:?}"
+    );
     // The wheel goes nearer, the button back.
     browser.point(x, y, -2000.0);
     let near = browser.texts(".count");

@@ -63,6 +63,9 @@ fn pools_that_are_too_small_are_named() {
     let (_, errors, code) = run(&["plan", &file, "--pool", "SRAM@1"]);
     assert!(errors.contains("is on device 0, which has no pool"), "{errors}");
     assert_eq!(code, Some(1));
+    let (_, errors, code) = run(&["plan", &file, "--pool", "SRAM=1K", "--pool", "SRAM=2K"]);
+    assert!(errors.contains("--pool SRAM: there are two of this name"), "{errors}");
+    assert_eq!(code, Some(1));
     let (_, errors, code) = run(&["plan", &file, "--pool", "SRAM=big"]);
     assert!(errors.contains("\"big\" is no number of bytes"), "{errors}");
     assert_eq!(code, Some(2));
@@ -178,4 +181,39 @@ fn a_change_moves_few() {
     let (_, errors, code) = run(&["plan", &other, "--keep", saved]);
     assert!(errors.contains("a plan of 4 buffers, and there are 1"), "{errors}");
     assert_eq!(code, Some(1));
+}
+
+#[test]
+fn several_ranges_are_planned_for_all_their_ends() {
+    // Two inputs of open length, added up each by itself.
+    let field = |number: u8, content: &[u8]| {
+        [&[number << 3 | 2, u8::try_from(content.len()).unwrap()], content].concat()
+    };
+    let input = |name: &[u8], dim: &[u8]| {
+        let shape = field(2, &field(1, &field(2, dim)));
+        [field(1, name), field(2, &field(1, &[vec![8, 1], shape].concat()))].concat()
+    };
+    let node = |op: &[u8], from: &[u8], to: &[u8]| {
+        field(1, &[field(1, from), field(2, to), field(4, op)].concat())
+    };
+    let graph = [
+        node(b"Neg", b"a", b"c"),
+        node(b"Abs", b"c", b"e"),
+        node(b"Neg", b"b", b"d"),
+        node(b"Abs", b"d", b"f"),
+        field(11, &input(b"a", b"n")),
+        field(11, &input(b"b", b"m")),
+        field(12, &field(1, b"e")),
+        field(12, &field(1, b"f")),
+    ];
+    let bytes = [vec![8, 8], field(8, &[16, 17]), field(7, &graph.concat())].concat();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.onnx");
+    fs::write(&path, bytes).unwrap();
+    let path = path.to_str().unwrap();
+    let (out, errors, code) = run(&["plan", path, "--dim", "n=1..8", "--dim", "m=2..512"]);
+    assert_eq!((errors.as_str(), code), ("", Some(0)));
+    assert!(out.contains("n 1 to 8, m 2 to 512: one plan for all"), "{out}");
+    let rows = rows(&["plan", path, "--dim", "n=1..8", "--dim", "m=2..512", "--json"]);
+    assert_eq!(rows.last().unwrap()["bytes"], 2048);
 }

@@ -59,6 +59,11 @@ pub(super) fn fill(
     search: &Search,
 ) -> Result<(Plan, Vec<Use>), Problem> {
     let memories: Vec<MemoryPool> = wanted.iter().map(|Pool(pool)| pool.clone()).collect();
+    for (index, MemoryPool { name, .. }) in memories.iter().enumerate() {
+        if memories.iter().skip(index + 1).any(|other| other.name == *name) {
+            return Err(Problem::TwoPools { name: name.clone() });
+        }
+    }
     let Pooled { plan, traffic } = search.run(|options| pools(schedule, &memories, options))?;
     let mut uses: Vec<Use> = memories
         .into_iter()

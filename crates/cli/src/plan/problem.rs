@@ -64,6 +64,8 @@ pub(crate) enum Problem {
     OtherPlan { path: PathBuf, has: usize, wants: usize },
     #[error(transparent)]
     Sizes(#[from] SizeError),
+    #[error("--pool {name}: there are two of this name; give each its own")]
+    TwoPools { name: String },
     #[error("--pool: {0}")]
     Pools(#[from] PoolsError),
     #[error("stopped by Ctrl-C: {0}")]

@@ -40,13 +40,7 @@ impl Page<'_> {
         if let Some(better) = self.reordered {
             page.row(Mark::Blank, &[], DIM, &reordered_words(better));
         }
-        if let (Some((name, min, max)), Some(alone)) = (self.source.range(), self.alone) {
-            let words = format!(
-                "{name} {min} to {max}: one plan for all, {} sizes grow with it; {name} {min} \
-                 alone would take {}",
-                self.source.grow(),
-                units::bytes(alone)
-            );
+        if let Some(words) = self.source.range(self.alone) {
             page.row(Mark::Blank, &[], DIM, &words);
         }
         page.put(PLAIN, "    ");

@@ -10,18 +10,21 @@ use tenure::plan::{
 
 use super::Problem;
 use super::dim::Dim;
+use crate::units;
 
 /// A schedule, or one for each value of a number.
 pub(super) struct Source {
     /// That of the largest number.
     pub(super) schedule: Schedule,
     dynamic: Option<Dynamic>,
+    /// Several dimensions with ranges: the schedule has the largest sizes of all.
+    several: Vec<Dim>,
 }
 
 impl Source {
     pub(super) fn fixed(schedule: Schedule) -> Result<Source, Problem> {
         schedule.validate().map_err(PlanError::from)?;
-        Ok(Source { schedule, dynamic: None })
+        Ok(Source { schedule, dynamic: None, several: vec![] })
     }
 
     /// Sizes that depend on a number, of which the command line may name a value or a range.
@@ -38,7 +41,7 @@ impl Source {
         }
         let schedule = dynamic.at(dynamic.max)?;
         let dynamic = Some(dynamic).filter(|dynamic| dynamic.min < dynamic.max);
-        Ok(Source { schedule, dynamic })
+        Ok(Source { schedule, dynamic, several: vec![] })
     }
 
     /// A model of which some dimensions have ranges. `read` gives the graph for values.
@@ -57,8 +60,8 @@ impl Source {
         alike(path, &smallest, &largest)?;
         let schedule = largest.schedule();
         if ranges.next().is_some() {
-            // The largest of everything; nothing is said about what is between.
-            return Source::fixed(schedule);
+            let several = dims.iter().filter(|dim| dim.is_range()).cloned().collect();
+            return Ok(Source { several, ..Source::fixed(schedule)? });
         }
         let between = at(&|dim| dim.min + (dim.max - dim.min) / 2)?;
         alike(path, &between, &largest)?;
@@ -94,9 +97,21 @@ impl Source {
         })
     }
 
-    /// The number and its range, if sizes depend on one.
-    pub(super) fn range(&self) -> Option<(&str, u64, u64)> {
-        self.dynamic.as_ref().map(|dynamic| (dynamic.variable.as_str(), dynamic.min, dynamic.max))
+    /// What the plan is good for, in words, if that is more than one value. `alone` is what the
+    /// smallest number would take with a plan of its own.
+    pub(super) fn range(&self, alone: Option<u64>) -> Option<String> {
+        if let (Some(dynamic), Some(alone)) = (&self.dynamic, alone) {
+            let Dynamic { variable, min, max, .. } = dynamic;
+            let (grow, alone) = (self.grow(), units::bytes(alone));
+            return Some(format!(
+                "{variable} {min} to {max}: one plan for all, {grow} sizes grow with it; \
+                 {variable} {min} alone would take {alone}"
+            ));
+        }
+        let ranges =
+            self.several.iter().map(|Dim { name, min, max }| format!("{name} {min} to {max}"));
+        let ranges: Vec<String> = ranges.collect();
+        (!ranges.is_empty()).then(|| format!("{}: one plan for all", ranges.join(", ")))
     }
 
     /// The schedule of the smallest number, if sizes depend on one.
@@ -105,7 +120,7 @@ impl Source {
     }
 
     /// How many sizes are affine in the number.
-    pub(super) fn grow(&self) -> usize {
+    fn grow(&self) -> usize {
         let grows = |(_, bytes): &&(usize, Bytes)| matches!(bytes, Bytes::Affine { per: 1.., .. });
         self.dynamic.as_ref().map_or(0, |dynamic| dynamic.bytes.iter().filter(grows).count())
     }
