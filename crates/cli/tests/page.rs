@@ -127,6 +127,29 @@ fn light_and_dark_follow_the_user() {
 
 #[test]
 #[ignore = "needs the browser chromium: scripts/ci page"]
+fn nothing_and_strange_names_are_shown_too() {
+    let mut browser = Browser::start();
+    let (folder, file) = with_file("none.csv", "id,lower,upper,size\n");
+    browser.open(&page(&folder, &[&file]));
+    assert_eq!(browser.texts(".count"), ["0 of 0 in view"]);
+    let name = "</script><script>document.title = 'taken'</script><b>&amp;";
+    let buffers = serde_json::json!([{"name": name, "bytes": 4096}, {"name": "b", "bytes": 256}]);
+    let steps = serde_json::json!([{"name": name, "writes": [0, 1]}]);
+    let schedule = serde_json::json!({"buffers": buffers, "steps": steps}).to_string();
+    let (folder, file) = with_file("strange.json", &schedule);
+    browser.open(&page(&folder, &[&file, "--pool", "SRAM=1K", "--pool", "DRAM"]));
+    assert_eq!(browser.texts("title"), ["strange.json"]);
+    assert_eq!(browser.texts("#tenants .name"), [name, "b"]);
+    // A word that is looked for dims the others.
+    browser.ask("byId('find').value = 'B'; byId('find').dispatchEvent(new Event('input'))");
+    browser.drawn();
+    assert_eq!(browser.ask("[...found]"), serde_json::json!([0, 1]), "both have a b");
+    browser.picture("pools");
+    assert_eq!(browser.errors, [""; 0]);
+}
+
+#[test]
+#[ignore = "needs the browser chromium: scripts/ci page"]
 fn a_hundred_thousand_buffers_are_no_burden() {
     const COUNT: u64 = 100_000;
     let mut text = "id,lower,upper,size\n".to_owned();

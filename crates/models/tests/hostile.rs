@@ -71,6 +71,28 @@ fn names_are_counted_wherever_they_are_repeated() {
     assert!(said.contains("steps of calls inside calls"), "{said}");
 }
 
+#[test]
+fn numbers_are_followed_only_so_far() {
+    // A list of 1024 ones, negated again and again: the shape of the last is one of many numbers.
+    let shape = |nodes: usize| {
+        let ones = [number(1, 1024), number(2, 7), field(8, b"0"), field(9, &[0; 8192])].concat();
+        let negated = (0..nodes).flat_map(|at| {
+            let (from, to) = (at.to_string(), (at + 1).to_string());
+            field(1, &node("Neg", &[&from], &to, &[]))
+        });
+        let mut graph: Vec<u8> = negated.collect();
+        let [last, one] = [nodes.to_string(), "zero".to_owned()];
+        graph.extend(field(1, &node("Gather", &[&last, &one], "n", &[])));
+        graph.extend(field(1, &node("ConstantOfShape", &["n"], "y", &[])));
+        let zero = [number(1, 1), number(2, 7), field(8, b"zero"), field(9, &[0; 8])].concat();
+        graph.extend([field(5, &ones), field(5, &zero), field(12, &field(1, b"y"))].concat());
+        read_bytes(&model(&graph), &BTreeMap::new())
+    };
+    assert_eq!(shape(10).unwrap().tensors.last().unwrap().shape, [0]);
+    let said = shape(5_000).unwrap_err().to_string();
+    assert!(said.contains("known only in a run"), "{said}");
+}
+
 /// A TensorFlow Lite file in which every subgraph is the same one, and every tensor too.
 fn same_again(subgraphs: u32, tensors: u32) -> Vec<u8> {
     let mut bytes = vec![];

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::budget::Budget;
 use super::dims::Dims;
 use super::error::ShapeIssue;
-use super::fact::Fact;
+use super::fact::{Fact, Values};
 use super::fold::fold;
 use super::names::{Scope, needs};
 use super::op::{Op, Ruling, check_rank};
@@ -20,6 +20,8 @@ use crate::{ElementType, Error, Graph, Kind, Node, Result, TensorInfo};
 const MAX_TENSORS: usize = 1 << 20;
 /// How deep functions may call functions, and graphs lie in graphs, when they are put in place.
 const MAX_DEPTH: usize = 24;
+/// The most numbers of tensors that are followed, in all.
+const MAX_FOLLOWED: usize = 1 << 22;
 /// Names of so many bytes cost as much as an entry of a list.
 const NAME: usize = 16;
 /// Outputs whose size depends on the data: the rule says the most there can be.
@@ -34,7 +36,8 @@ pub(super) fn build(model: &Model<'_>, dims: &BTreeMap<String, u64>) -> Result<G
         let name = (function.domain, function.name, function.overload);
         functions.entry(name).or_insert(function);
     }
-    let mut builder = Builder { functions, dims, graph, facts, prefix, visited: 0, budget };
+    let mut builder =
+        Builder { functions, dims, graph, facts, prefix, visited: 0, budget, followed: 0 };
     let mut scope = Scope::new(None);
     builder.initializers(&model.graph, &mut scope)?;
     for input in model.graph.inputs.iter().filter(|input| !input.name.is_empty()) {
@@ -77,12 +80,14 @@ pub(super) struct Builder<'m, 'a, 'd> {
     /// Nodes so far, with calls.
     visited: usize,
     pub(super) budget: Budget,
+    /// Numbers of all tensors that are followed.
+    followed: usize,
 }
 
 pub(super) type Declared<'o, 'a> = HashMap<&'a str, &'o ValueInfo<'a>>;
 
 impl<'m, 'a> Builder<'m, 'a, '_> {
-    pub(super) fn tensor(&mut self, name: &str, fact: Fact, kind: Kind) -> Result<usize> {
+    pub(super) fn tensor(&mut self, name: &str, mut fact: Fact, kind: Kind) -> Result<usize> {
         if self.graph.tensors.len() >= MAX_TENSORS {
             return Err(Error::TooMany { what: "tensors", most: MAX_TENSORS });
         }
@@ -91,6 +96,12 @@ impl<'m, 'a> Builder<'m, 'a, '_> {
         let Some(bytes) = fact.dtype.bytes(&fact.shape) else {
             return Err(Error::TooLarge { tensor: name, shape: fact.shape });
         };
+        // Shapes are computed from few numbers; where there are many, they are no longer followed.
+        let count = fact.values.as_ref().map_or(0, Values::len);
+        match self.followed.checked_add(count).filter(|&sum| sum <= MAX_FOLLOWED) {
+            Some(sum) => self.followed = sum,
+            None => fact.values = None,
+        }
         let (shape, dtype) = (fact.shape.clone(), fact.dtype);
         self.facts.push(fact);
         self.graph.tensors.push(TensorInfo { name, shape, dtype, bytes, kind });
