@@ -4,6 +4,7 @@ pub(crate) mod core;
 pub(crate) mod fit;
 pub(crate) mod minimise;
 mod nogood;
+pub(crate) mod obstacle;
 pub(crate) mod options;
 mod orders;
 mod portfolio;

@@ -192,4 +192,10 @@ fn less_than_the_peak_is_refused_with_what_is_alive_there() {
     };
     let sum: u64 = obstacle.items.iter().map(|&item| problem.items()[item].size).sum();
     assert_eq!((sum, obstacle.bytes, obstacle.at_once), (bound, bound, true));
+    // Half of the room is too little for a few of them.
+    let Fit::Impossible(few) = fit(&problem, bound / 2, &Options::default()) else {
+        panic!("less than the bound");
+    };
+    assert!(few.items.len() < obstacle.items.len() && few.bytes > bound / 2);
+    assert_eq!(few.least, bound);
 }

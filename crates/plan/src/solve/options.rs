@@ -135,6 +135,11 @@ impl<'a> Meter<'a> {
         Limits { steps: self.limits.steps.saturating_sub(self.steps.get()), ..self.limits }
     }
 
+    /// Steps counted so far.
+    pub(crate) fn spent(&self) -> u64 {
+        self.steps.get()
+    }
+
     /// Counts steps of an inner loop.
     pub(crate) fn spend(&self, steps: u64) {
         let sum = self.steps.get().saturating_add(steps);
