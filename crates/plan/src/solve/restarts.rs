@@ -1,7 +1,7 @@
 //! The search over and over, in other orders and with other limits, keeping what it refuted.
 
 use super::core::{Core, Members};
-use super::options::Meter;
+use super::options::Allowance;
 use super::orders::{Order, Random};
 use super::search::{Outcome, Search};
 use super::state::State;
@@ -34,7 +34,7 @@ impl<'a> Restarts<'a> {
     }
 
     /// The next `runs` runs, or fewer if the verdict is there before.
-    pub(crate) fn go(&mut self, runs: u64, meter: &Meter<'_>) -> Outcome {
+    pub(crate) fn go(&mut self, runs: u64, allowance: &mut Allowance<'_>) -> Outcome {
         for _ in 0..runs {
             let plain = self.orders.len() as u64;
             let order = &self.orders[(self.runs % plain) as usize];
@@ -46,8 +46,8 @@ impl<'a> Restarts<'a> {
                 self.search.rank[item as usize] = u32::try_from(place).unwrap_or(u32::MAX);
             }
             self.runs += 1;
-            let outcome = self.search.run(luby(self.runs) * SHORTEST, meter);
-            if outcome != Outcome::Limit || meter.is_spent() {
+            let outcome = self.search.run(luby(self.runs) * SHORTEST, allowance);
+            if outcome != Outcome::Limit || allowance.is_spent() {
                 return outcome;
             }
         }
