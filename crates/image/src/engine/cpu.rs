@@ -13,6 +13,7 @@ use crate::engine::{Engine, EngineKind};
 use crate::held::Held;
 use crate::job::{Job, Recipe};
 
+mod direct;
 mod feed;
 mod fill;
 mod fixed;

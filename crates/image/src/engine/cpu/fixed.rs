@@ -51,6 +51,24 @@ impl Vertical {
     }
 }
 
+impl Vertical {
+    /// The source rows from the first to the last of an output row.
+    pub(crate) fn span(&self, output: usize) -> Range<usize> {
+        let first = self.first.get(output).copied().unwrap_or(0);
+        first..first + self.count
+    }
+
+    /// Whether every output row is a source row.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.count == 1
+    }
+
+    /// Whether two output rows are made of the same rows in the same way.
+    pub(crate) fn alike(&self, one: usize, other: usize) -> bool {
+        self.rows(one).eq(self.rows(other))
+    }
+}
+
 /// Outputs that are made together: rows of a band, pixels of a vector.
 pub(crate) const LANES: usize = 16;
 

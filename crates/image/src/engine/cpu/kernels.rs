@@ -91,8 +91,29 @@ pub(crate) enum Real {
     I8,
 }
 
-/// Rows of three components.
-type Three<T> = [T; 3];
+type MatrixKernel = unsafe fn(&FixedMatrix, [&[i16]; 3], [&mut [i16]; 3]);
+
+/// Luma in bytes and chroma in summed rows, to be stored as bytes of red, green and blue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mixed<'a> {
+    pub(crate) luma: *const u8,
+    /// Both chroma rows, with seven bits after the point.
+    pub(crate) chroma: [&'a [i16]; 2],
+    /// Whether two pixels share a sample of them.
+    pub(crate) halved: bool,
+    pub(crate) matrix: &'a FixedMatrix,
+    pub(crate) flip: u8,
+    pub(crate) pixels: usize,
+}
+
+/// Where bytes of red, green and blue are stored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Out {
+    /// Each in a row of its own.
+    Planes([*mut u8; 3]),
+    /// Between each other, blue first if so told.
+    Packed { at: *mut u8, blue_first: bool },
+}
 
 /// The loops of one instruction set.
 ///
@@ -118,7 +139,13 @@ pub(crate) struct Kernels {
     /// Each output column is the weighted sum of a run of columns.
     pub(crate) horizontal: unsafe fn(Along<'_>, &[i16], &mut [i16]),
     /// Three rows through a colour matrix.
-    pub(crate) matrix: unsafe fn(&FixedMatrix, Three<&[i16]>, Three<&mut [i16]>),
+    pub(crate) matrix: MatrixKernel,
+    /// Twice as many numbers, each between its neighbours by these weights: of the one before and
+    /// its own for the first of two, of its own and the one after for the second. `from` begins
+    /// with the one before the first and ends with the one after the last.
+    pub(crate) double: unsafe fn(&[i16], [i16; 4], &mut [i16]),
+    /// Luma and chroma through a matrix, stored as bytes.
+    pub(crate) mixed: unsafe fn(Mixed<'_>, Out),
     /// Rows as bytes between each other, each combined with `flip` by exclusive or.
     pub(crate) store_bytes: unsafe fn(Finished<'_>, u8, *mut u8),
     /// Rows as scaled numbers between each other.

@@ -6,6 +6,7 @@ use tenure_layout::{DType, PixelFormat};
 
 use crate::colour::Matrix;
 use crate::component::{Component, components};
+use crate::engine::cpu::direct::{self, Chroma, MARGIN};
 use crate::engine::cpu::feed::Feed;
 use crate::engine::cpu::fixed::{FixedMatrix, Horizontal, LANES, MATRIX_COST, fraction_bits};
 use crate::engine::cpu::kernels::{Real, Scale};
@@ -29,6 +30,8 @@ pub(crate) struct Pass {
     pub(crate) along: Vec<Option<Horizontal>>,
     /// Whether rows have the output's width as they are.
     pub(crate) straight: bool,
+    /// Whether luma may go straight to red, green and blue, and how chroma joins it.
+    pub(crate) direct: Option<Chroma>,
     pub(crate) matrix: Option<FixedMatrix>,
     pub(crate) stores: Vec<Store>,
     /// Bits after the point of summed rows.
@@ -171,18 +174,24 @@ impl Pass {
             .collect();
         let across = along.iter().flatten().next().map_or(0, |table| table.first.len());
         let down = taps.iter().flatten().next().map_or(0, |(_, down)| down.first.len());
-        let straight =
-            along.iter().flatten().all(Horizontal::is_copy) && !recipe.geometry.transposed;
-        let tiles = tiles(&feeds, &along, across, straight);
         let matrix = (!identity).then(|| FixedMatrix::new(&matrix, sum_fraction));
+        let stores = stores(recipe, all, own);
+        let direct = (!recipe.geometry.transposed)
+            .then(|| direct::chroma(&feeds, &along, &taps, matrix.as_ref(), &stores))
+            .flatten()
+            .filter(|_| sum_fraction == 7);
+        let copies = along.iter().flatten().all(Horizontal::is_copy);
+        let straight = direct.is_some() || copies && !recipe.geometry.transposed;
+        let tiles = tiles(&feeds, &along, across, straight);
         let fraction = if matrix.is_some() { sum_fraction - MATRIX_COST } else { sum_fraction };
         let content = recipe.geometry.content;
         let mut pass = Pass {
             feeds,
             along,
             straight,
+            direct,
             matrix,
-            stores: stores(recipe, all, own),
+            stores,
             sum_fraction,
             fraction,
             down,
@@ -206,7 +215,9 @@ impl Pass {
             mixed = mixed.max(3 * groups);
             for &component in feed.shape.components() {
                 let samples = groups * feed.shape.samples(component);
-                scratch.rows[component] = scratch.take_rows(samples, band);
+                let margin = if self.direct.is_some() { MARGIN } else { 0 };
+                scratch.rows[component] = scratch.take_rows(samples + 2 * margin, band);
+                scratch.rows[component].start += margin;
                 if let (Some(table), Some(tile), true) =
                     (&self.along[component], self.tiles.first(), self.straight)
                 {
@@ -239,8 +250,9 @@ const TILE: usize = 65536;
 /// Cuts rows into tiles.
 fn tiles(feeds: &[Feed], along: &[Option<Horizontal>], across: usize, straight: bool) -> Vec<Tile> {
     let whole: usize = along.iter().flatten().map(|table| table.samples(0..across).len()).sum();
-    let fit = if straight { across } else { TILE * across / (LANES * whole).max(1) };
-    let step = (fit / LANES * LANES).max(LANES).min(across.max(1));
+    let fit = TILE * across / (LANES * whole).max(1);
+    let step = if straight { across } else { (fit / LANES * LANES).max(LANES) };
+    let step = step.clamp(1, across.max(1));
     let cut = |start: usize| {
         let outputs = start..(start + step).min(across);
         let groups = feeds.iter().map(|feed| {

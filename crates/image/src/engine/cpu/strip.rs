@@ -47,7 +47,7 @@ impl Strip<'_> {
             numbers.resize(pass.scratch.len, 0);
         }
         numbers[pass.scratch.opaque.clone()].fill(255 << pass.fraction);
-        let band = if pass.straight { 1 } else { LANES };
+        let (band, first) = (if pass.straight { 1 } else { LANES }, rows.start);
         for start in rows.clone().step_by(band) {
             let rows = start..(start + band).min(rows.end);
             taps.clear();
@@ -63,7 +63,19 @@ impl Strip<'_> {
                 let sums = spans.iter().map(|span| &taps[span.clone()]);
                 // SAFETY: the caller's promise.
                 unsafe {
-                    self.sum(tile, rows.len(), sums, numbers);
+                    if let Some(chroma) = pass.direct {
+                        let known = rows.start > first
+                            && pass.feeds[1..]
+                                .iter()
+                                .all(|feed| feed.vertical.alike(rows.start - 1, rows.start));
+                        if !known {
+                            let skip = rows.len();
+                            self.sum(tile, 1, rows.len(), sums.skip(skip), numbers);
+                        }
+                        self.store_direct(rows.start, chroma, numbers);
+                        continue;
+                    }
+                    self.sum(tile, 0, rows.len(), sums, numbers);
                     if pass.straight {
                         self.colour(tile.outputs.len(), numbers);
                         self.store_row(tile, rows.start, numbers);
@@ -84,18 +96,19 @@ impl Strip<'_> {
         taps.extend(rows.map(|(row, weight)| Tap::new(plane.row_offset(row), weight)));
     }
 
-    /// Sums source rows into the band's rows, for one tile.
+    /// Sums source rows of the feeds from `feeds` on into the band's rows, for one tile.
     ///
     /// # Safety
     /// As [`Strip::run`].
     unsafe fn sum<'t>(
         &self,
         tile: &Tile,
+        feeds: usize,
         rows: usize,
         mut taps: impl Iterator<Item = &'t [Tap]>,
         numbers: &mut [i16],
     ) {
-        for (feed, groups) in self.pass.feeds.iter().zip(&tile.groups) {
+        for (feed, groups) in self.pass.feeds.iter().zip(&tile.groups).skip(feeds) {
             let Some(plane) = self.source.get(feed.plane) else { continue };
             let bytes = feed.shape.group_bytes();
             debug_assert!(groups.end * bytes <= plane.row_bytes());

@@ -7,6 +7,7 @@ use super::Kernels;
 mod horizontal;
 mod lanes;
 mod matrix;
+mod mixed;
 mod store_bytes;
 mod store_real;
 mod turn;
@@ -23,6 +24,8 @@ pub(crate) static KERNELS: Kernels = Kernels {
     to_rows: turn::to_rows,
     horizontal: horizontal::horizontal,
     matrix: matrix::matrix,
+    double: mixed::double,
+    mixed: mixed::mixed,
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
 };

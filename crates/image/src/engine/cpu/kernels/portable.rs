@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 
-use super::{Along, Finished, Kernels, Real, Scale, Sum, Tap};
+use super::{Along, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap};
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
 pub(crate) static KERNELS: Kernels = Kernels {
@@ -17,6 +17,8 @@ pub(crate) static KERNELS: Kernels = Kernels {
     to_rows,
     horizontal,
     matrix,
+    double,
+    mixed,
     store_bytes,
     store_real,
 };
@@ -232,6 +234,68 @@ pub(super) unsafe fn matrix(matrix: &FixedMatrix, from: [&[i16]; 3], to: [&mut [
                 .wrapping_add(matrix.offset[row])
         };
         (*a, *b, *c) = (row(0), row(1), row(2));
+    }
+}
+
+/// # Safety
+/// None is needed; the type is that of the table.
+#[inline(always)]
+pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
+    for (index, pair) in out.chunks_mut(2).enumerate() {
+        let [before, own, after] = [from[index], from[index + 1], from[index + 2]];
+        let [a, b, c, d] = weights;
+        for (out, value) in pair.iter_mut().zip([
+            part(before, a).wrapping_add(part(own, b)),
+            part(own, c).wrapping_add(part(after, d)),
+        ]) {
+            *out = value;
+        }
+    }
+}
+
+/// # Safety
+/// See [`Kernels`].
+#[inline(always)]
+pub(super) unsafe fn mixed(mixed: Mixed<'_>, out: Out) {
+    // SAFETY: the caller's promise.
+    unsafe { mixed_from(mixed, out, 0) }
+}
+
+/// As [`mixed`] for the pixels from `start` on.
+///
+/// # Safety
+/// See [`Kernels`].
+#[inline(always)]
+pub(super) unsafe fn mixed_from(mixed: Mixed<'_>, out: Out, start: usize) {
+    let Mixed { luma, chroma: [u, v], halved, matrix, flip, pixels } = mixed;
+    for pixel in start..pixels {
+        let at = if halved { pixel / 2 } else { pixel };
+        // SAFETY: as many bytes of luma as pixels, by the caller's promise.
+        let y = i16::from(unsafe { *luma.wrapping_add(pixel) }) << 7;
+        let colours = [0, 1, 2].map(|row| {
+            let [a, b, c] = matrix.rows[row];
+            let terms = part(y, a).wrapping_add(part(u[at], b)).wrapping_add(part(v[at], c));
+            let code = terms.wrapping_add(matrix.offset[row]).saturating_add(16) >> 5;
+            code.clamp(0, 255) as u8 ^ flip
+        });
+        let [red, green, blue] = colours;
+        // SAFETY: as many bytes to write as pixels ask, by the caller's promise.
+        unsafe {
+            match out {
+                Out::Planes(rows) => {
+                    rows.into_iter()
+                        .zip(colours)
+                        .for_each(|(row, byte)| row.add(pixel).write(byte));
+                }
+                Out::Packed { at, blue_first } => {
+                    let pair = if blue_first { [blue, red] } else { [red, blue] };
+                    let at = at.add(3 * pixel);
+                    at.write(pair[0]);
+                    at.add(1).write(green);
+                    at.add(2).write(pair[1]);
+                }
+            }
+        }
     }
 }
 

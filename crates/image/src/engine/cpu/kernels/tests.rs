@@ -1,7 +1,7 @@
 //! Each instruction set against plain Rust, at every length around its vectors.
 #![expect(unsafe_code, reason = "calls kernels")]
 
-use super::{Along, Finished, Kernels, Real, Scale, Sum, Tap, best, portable};
+use super::{Along, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap, best, portable};
 use crate::colour::Matrix;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 use tenure_layout::Colour;
@@ -136,6 +136,41 @@ fn colours() {
                 let [a, b, c] = &mut out;
                 (kernels.matrix)(&matrix, from, [a, b, c]);
                 out
+            });
+        }
+    }
+}
+
+#[test]
+fn luma_goes_straight() {
+    for len in LENGTHS {
+        let luma = bytes(len, 30);
+        let chroma = [31, 32].map(|seed| numbers(len + 2, seed, 32_640));
+        // SAFETY: the kernels are those of this processor.
+        both("doubled", |kernels| unsafe {
+            let mut out = vec![0; len];
+            (kernels.double)(&chroma[0], [8192, 24576, 24576, 8192], &mut out);
+            out
+        });
+        let matrix = FixedMatrix::new(&Matrix::to_rgb(Colour::HD), 7);
+        for (halved, blue_first) in [(false, false), (true, true)] {
+            let mixed = Mixed {
+                luma: luma.as_ptr(),
+                chroma: [&chroma[0], &chroma[1]],
+                halved,
+                matrix: &matrix,
+                flip: 0x80,
+                pixels: len,
+            };
+            // SAFETY: there is room for three bytes for each pixel.
+            both("luma and chroma", |kernels| unsafe {
+                let mut packed = vec![0u8; 3 * len];
+                (kernels.mixed)(mixed, Out::Packed { at: packed.as_mut_ptr(), blue_first });
+                let mut planes = [vec![0u8; len], vec![0u8; len], vec![0u8; len]];
+                let [a, b, c] = &mut planes;
+                let rows = [a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr()];
+                (kernels.mixed)(mixed, Out::Planes(rows));
+                (packed, planes)
             });
         }
     }
