@@ -34,6 +34,7 @@ const fn task(
 
 /// Every row.
 pub(crate) fn tasks() -> Vec<Task> {
+    // The rival repeats chroma samples; so do we where nothing is resized.
     let nearest = |task: Task| Task { filter: Filter::Nearest, ..task };
     vec![
         task("NV12 1080p to 640 RGB u8", (Nv12, HD), (Rgb, DType::U8, MODEL), 1.0 / 4.0),

@@ -76,7 +76,12 @@ impl Shape {
         }
     }
 
-    fn is_words(&self) -> bool {
+    /// Numbers in a group.
+    pub(crate) fn numbers(&self) -> usize {
+        if self.is_words() { self.group_bytes() / 2 } else { self.group_bytes() }
+    }
+
+    pub(crate) fn is_words(&self) -> bool {
         matches!(self, Shape::Words(_) | Shape::WordPairs(_))
     }
 }

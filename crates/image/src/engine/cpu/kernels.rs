@@ -57,6 +57,8 @@ pub(crate) struct Along<'a> {
     pub(crate) first: &'a [usize],
     /// The sample that is in the first column.
     pub(crate) start: usize,
+    /// Columns from one sample to the next.
+    pub(crate) step: usize,
     /// Weights of all outputs, `count` for each.
     pub(crate) weights: &'a [i16],
     pub(crate) count: usize,

@@ -25,6 +25,8 @@ pub(crate) struct Prepared {
 #[derive(Debug)]
 pub(crate) struct Pass {
     pub(crate) feeds: Vec<Feed>,
+    /// Where each component of the source is in its rows.
+    pub(crate) source: &'static [Component],
     /// For each component of the source how its rows become rows of the output's width; `None`
     /// for those that no output needs.
     pub(crate) along: Vec<Option<Horizontal>>,
@@ -78,13 +80,15 @@ pub(crate) enum How {
 /// Where things are in a thread's scratch memory, in numbers of 16 bits.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// For rows whose components are still in turn.
+    /// Where nothing is resized: for rows whose components are still in turn.
     pub(crate) mixed: [usize; 2],
-    /// Summed rows of each component, a band of them.
+    /// The summed row of each component there.
     pub(crate) rows: [Rows; 4],
+    /// Summed rows of each feed, components in turn as they are: a band of them.
+    pub(crate) bands: [Rows; 4],
     /// Where nothing is resized: samples of each row before the first that is wanted.
     pub(crate) skip: [usize; 4],
-    /// The same in columns.
+    /// Bands in columns.
     pub(crate) columns: [Range<usize>; 4],
     /// Columns of the output's width.
     pub(crate) resized: [Range<usize>; 4],
@@ -187,6 +191,7 @@ impl Pass {
         let content = recipe.geometry.content;
         let mut pass = Pass {
             feeds,
+            source,
             along,
             straight,
             direct,
@@ -206,40 +211,57 @@ impl Pass {
 
     /// Finds places in the scratch memory for the largest tile.
     fn lay_out(&mut self) {
-        let scratch = &mut self.scratch;
         let outputs = self.tiles.iter().map(|tile| tile.outputs.len()).max().unwrap_or(0);
-        let band = if self.straight { 1 } else { LANES };
-        let mut mixed = 0;
-        for (index, feed) in self.feeds.iter().enumerate() {
-            let groups = self.tiles.iter().map(|tile| tile.groups[index].len()).max().unwrap_or(0);
-            mixed = mixed.max(3 * groups);
+        if self.straight {
+            self.lay_out_rows();
+        } else {
+            self.lay_out_bands(outputs);
+        }
+        let scratch = &mut self.scratch;
+        if self.matrix.is_some() {
+            let band = if self.straight { 1 } else { LANES };
+            scratch.colours = [0, 1, 2].map(|_| scratch.take(outputs * band));
+        }
+        scratch.opaque = scratch.take(outputs.max(LANES));
+    }
+
+    /// For rows that stay rows.
+    fn lay_out_rows(&mut self) {
+        let (scratch, mut mixed) = (&mut self.scratch, 0);
+        let margin = if self.direct.is_some() { MARGIN } else { 0 };
+        let Some(tile) = self.tiles.first() else { return };
+        for (feed, groups) in self.feeds.iter().zip(&tile.groups) {
+            mixed = mixed.max(3 * groups.len());
             for &component in feed.shape.components() {
-                let samples = groups * feed.shape.samples(component);
-                let margin = if self.direct.is_some() { MARGIN } else { 0 };
-                scratch.rows[component] = scratch.take_rows(samples + 2 * margin, band);
-                scratch.rows[component].start += margin;
-                if let (Some(table), Some(tile), true) =
-                    (&self.along[component], self.tiles.first(), self.straight)
-                {
-                    let start = tile.groups[index].start * feed.shape.samples(component);
-                    scratch.skip[component] = table.samples(tile.outputs.clone()).start - start;
+                let samples = feed.shape.samples(component);
+                let mut rows = scratch.take_rows(groups.len() * samples + 2 * margin, 1);
+                rows.start += margin;
+                scratch.rows[component] = rows;
+                if let Some(table) = &self.along[component] {
+                    let wanted = table.samples(tile.outputs.clone()).start;
+                    scratch.skip[component] = wanted - groups.start * samples;
                 }
-                let Some(table) = self.along[component].as_ref().filter(|_| !self.straight) else {
-                    continue;
-                };
-                // Runs may reach beyond the last sample, with weights of zero.
-                scratch.columns[component] = scratch.take((samples + table.count) * LANES);
-                scratch.resized[component] = scratch.take(outputs * LANES);
             }
         }
         scratch.mixed = [0, 1].map(|_| scratch.take(mixed).start);
-        if self.matrix.is_some() {
-            scratch.colours = [0, 1, 2].map(|_| scratch.take(outputs * band));
+    }
+
+    /// For bands of rows that become columns.
+    fn lay_out_bands(&mut self, outputs: usize) {
+        let scratch = &mut self.scratch;
+        for (index, feed) in self.feeds.iter().enumerate() {
+            let groups = self.tiles.iter().map(|tile| tile.groups[index].len()).max().unwrap_or(0);
+            let tables = || feed.shape.components().iter().filter_map(|&c| self.along[c].as_ref());
+            // Runs may reach beyond the last sample, with weights of zero.
+            let beyond = tables().map(|table| table.count).max().unwrap_or(0);
+            let numbers = feed.shape.numbers();
+            scratch.bands[index] = scratch.take_rows(groups * numbers, LANES);
+            scratch.columns[index] = scratch.take((groups + beyond) * numbers * LANES);
         }
-        if !self.straight {
-            scratch.finished = [0, 1, 2, 3].map(|_| scratch.take_rows(outputs, band));
+        for (component, _) in self.along.iter().enumerate().filter(|(_, table)| table.is_some()) {
+            scratch.resized[component] = scratch.take(outputs * LANES);
         }
-        scratch.opaque = scratch.take(outputs.max(LANES));
+        scratch.finished = [0, 1, 2, 3].map(|_| scratch.take_rows(outputs, LANES));
     }
 }
 

@@ -108,7 +108,8 @@ impl Strip<'_> {
         mut taps: impl Iterator<Item = &'t [Tap]>,
         numbers: &mut [i16],
     ) {
-        for (feed, groups) in self.pass.feeds.iter().zip(&tile.groups).skip(feeds) {
+        let all = self.pass.feeds.iter().zip(&tile.groups).enumerate().skip(feeds);
+        for (index, (feed, groups)) in all {
             let Some(plane) = self.source.get(feed.plane) else { continue };
             let bytes = feed.shape.group_bytes();
             debug_assert!(groups.end * bytes <= plane.row_bytes());
@@ -123,33 +124,30 @@ impl Strip<'_> {
             };
             for row in 0..rows {
                 let taps = taps.next().unwrap_or(&[]);
+                let sum = Sum { taps, begin: Tap::lost(taps), ..sum };
                 // SAFETY: the groups lie inside the rows of a held plane, since taps stay inside
                 // the image, and the rows of the scratch memory are at least as long.
                 unsafe {
-                    self.sum_row(
-                        feed.shape,
-                        Sum { taps, begin: Tap::lost(taps), ..sum },
-                        groups.len(),
-                        row,
-                        numbers,
-                    )
-                };
+                    if self.pass.straight {
+                        self.sum_row(feed.shape, sum, groups.len(), numbers);
+                    } else {
+                        let len = groups.len() * feed.shape.numbers();
+                        let out = &mut numbers[self.pass.scratch.bands[index].row(row, len)];
+                        let words = feed.shape.is_words();
+                        (if words { self.kernels.words } else { self.kernels.bytes })(sum, out);
+                    }
+                }
             }
         }
     }
 
+    /// One row, each component to a row of its own.
+    ///
     /// # Safety
     /// Rows of the plane must hold `n` groups.
-    unsafe fn sum_row(
-        &self,
-        shape: Shape,
-        sum: Sum<'_>,
-        n: usize,
-        row: usize,
-        numbers: &mut [i16],
-    ) {
+    unsafe fn sum_row(&self, shape: Shape, sum: Sum<'_>, n: usize, numbers: &mut [i16]) {
         let (kernels, scratch) = (self.kernels, &self.pass.scratch);
-        let own = |component: usize, len: usize| scratch.rows[component].row(row, len);
+        let own = |component: usize, len: usize| scratch.rows[component].row(0, len);
         let mixed = |index: usize, len: usize| scratch.mixed[index]..scratch.mixed[index] + len;
         // SAFETY: the caller's promise.
         unsafe {
@@ -199,30 +197,31 @@ impl Strip<'_> {
     /// The kernels must be those of this processor.
     unsafe fn resize(&self, tile: &Tile, numbers: &mut [i16]) {
         let scratch = &self.pass.scratch;
-        for (feed, groups) in self.pass.feeds.iter().zip(&tile.groups) {
+        for (index, (feed, groups)) in self.pass.feeds.iter().zip(&tile.groups).enumerate() {
+            let (band, columns) = (scratch.bands[index], scratch.columns[index].clone());
+            let [rows, turned] = parts(numbers, [band.all(), columns.clone()]);
+            let turned = &mut turned[..groups.len() * feed.shape.numbers() * LANES];
+            // SAFETY: the caller's promise.
+            unsafe { (self.kernels.to_columns)(rows, band.stride, turned) };
             for &component in feed.shape.components() {
                 let Some(table) = &self.pass.along[component] else { continue };
-                let samples = feed.shape.samples(component);
-                let rows = scratch.rows[component];
-                let columns = scratch.columns[component].clone();
-                let [rows_of, columns] = parts(numbers, [rows.all(), columns]);
-                let turned = &mut columns[..groups.len() * samples * LANES];
-                // SAFETY: the caller's promise.
-                unsafe { (self.kernels.to_columns)(rows_of, rows.stride, turned) };
+                let place = self.pass.source[component];
                 let start = scratch.resized[component].start;
                 let outputs = start..start + tile.outputs.len() * LANES;
-                let [columns, resized] =
-                    parts(numbers, [scratch.columns[component].clone(), outputs]);
+                let [columns, resized] = parts(numbers, [columns.clone(), outputs]);
                 let along = Along {
                     first: &table.first[tile.outputs.clone()],
-                    start: groups.start * samples,
+                    start: groups.start * feed.shape.samples(component),
+                    step: place.step,
                     weights: &table.weights[tile.outputs.start * table.count..],
                     count: table.count,
                     bits: table.bits,
                     wide: table.wide,
                 };
                 // SAFETY: the caller's promise.
-                unsafe { (self.kernels.horizontal)(along, columns, resized) };
+                unsafe {
+                    (self.kernels.horizontal)(along, &columns[place.first * LANES..], resized)
+                };
             }
         }
     }

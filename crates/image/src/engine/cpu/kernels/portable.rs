@@ -184,12 +184,12 @@ pub(super) unsafe fn to_rows(columns: &[i16], stride: usize, to: &mut [i16]) {
 /// None is needed; the type is that of the table.
 #[inline(always)]
 pub(super) unsafe fn horizontal(along: Along<'_>, from: &[i16], out: &mut [i16]) {
-    let Along { first, start, weights, count, bits, wide } = along;
+    let Along { first, start, step, weights, count, bits, wide } = along;
     let outputs = out.chunks_exact_mut(LANES).zip(first).zip(weights.chunks_exact(count));
     for ((out, first), weights) in outputs {
-        let run = from[(first - start) * LANES..].chunks_exact(LANES);
+        let run = from[(first - start) * step * LANES..].chunks_exact(LANES).step_by(step);
         if count == 1 {
-            out.copy_from_slice(&from[(first - start) * LANES..][..LANES]);
+            out.copy_from_slice(&from[(first - start) * step * LANES..][..LANES]);
         } else if wide {
             let mut sums = [0i32; LANES];
             for (column, weight) in run.zip(weights) {

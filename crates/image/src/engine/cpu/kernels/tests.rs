@@ -112,14 +112,17 @@ fn sums_along_rows() {
         let outputs = 37;
         let first: Vec<usize> = (0..outputs).map(|output| 4 + output * 3).collect();
         let weights = numbers(outputs * count, 8, 32768 / count as i32);
-        let columns = numbers((outputs * 3 + count) * LANES, 9, 32_640);
-        let along = Along { first: &first, start: 4, weights: &weights, count, bits: 15, wide };
-        // SAFETY: the kernels are those of this processor.
-        both(&format!("{count} samples"), |kernels| unsafe {
-            let mut out = vec![0; outputs * LANES];
-            (kernels.horizontal)(along, &columns, &mut out);
-            out
-        });
+        for step in 1..=4 {
+            let columns = numbers((outputs * 3 + count) * step * LANES, 9, 32_640);
+            let along =
+                Along { first: &first, start: 4, step, weights: &weights, count, bits: 15, wide };
+            // SAFETY: the kernels are those of this processor.
+            both(&format!("{count} samples"), |kernels| unsafe {
+                let mut out = vec![0; outputs * LANES];
+                (kernels.horizontal)(along, &columns, &mut out);
+                out
+            });
+        }
     }
 }
 

@@ -10,17 +10,17 @@ use crate::engine::cpu::kernels::{Along, portable};
 /// The processor must have AVX2.
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn horizontal(along: Along<'_>, from: &[i16], out: &mut [i16]) {
-    let Along { first, start, weights, count, wide, .. } = along;
+    let Along { count, wide, .. } = along;
     // SAFETY: the processor has the instructions; the rest is checked where it is used.
     unsafe {
         match count {
             1 => portable::horizontal(along, from, out),
             _ if wide => sums_of_32(along, from, out),
-            2 => narrow::<2>(first, start, weights, from, out),
-            3 => narrow::<3>(first, start, weights, from, out),
-            4 => narrow::<4>(first, start, weights, from, out),
-            5 => narrow::<5>(first, start, weights, from, out),
-            6 => narrow::<6>(first, start, weights, from, out),
+            2 => narrow::<2>(along, from, out),
+            3 => narrow::<3>(along, from, out),
+            4 => narrow::<4>(along, from, out),
+            5 => narrow::<5>(along, from, out),
+            6 => narrow::<6>(along, from, out),
             _ => sums_of_16(along, from, out),
         }
     }
@@ -32,20 +32,16 @@ pub(super) unsafe fn horizontal(along: Along<'_>, from: &[i16], out: &mut [i16])
 /// The processor must have AVX2.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn narrow<const COUNT: usize>(
-    first: &[usize],
-    start: usize,
-    weights: &[i16],
-    from: &[i16],
-    out: &mut [i16],
-) {
+unsafe fn narrow<const COUNT: usize>(along: Along<'_>, from: &[i16], out: &mut [i16]) {
+    let Along { first, start, step, weights, .. } = along;
     let outputs = out.chunks_exact_mut(LANES).zip(first).zip(weights.chunks_exact(COUNT));
     for ((out, first), weights) in outputs {
-        let run = &from[(first - start) * LANES..][..COUNT * LANES];
+        let run = &from[(first - start) * step * LANES..][..((COUNT - 1) * step + 1) * LANES];
         let mut sum = _mm256_setzero_si256();
         for (index, weight) in weights.iter().enumerate().take(COUNT) {
-            // SAFETY: the run has COUNT columns.
-            let column = unsafe { _mm256_loadu_si256(run.as_ptr().add(index * LANES).cast()) };
+            // SAFETY: the run reaches to the last of COUNT columns.
+            let column =
+                unsafe { _mm256_loadu_si256(run.as_ptr().add(index * step * LANES).cast()) };
             let part = _mm256_mulhrs_epi16(column, _mm256_set1_epi16(*weight));
             sum = _mm256_add_epi16(sum, part);
         }
@@ -60,12 +56,12 @@ unsafe fn narrow<const COUNT: usize>(
 /// The processor must have AVX2.
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn sums_of_16(along: Along<'_>, from: &[i16], out: &mut [i16]) {
-    let Along { first, start, weights, count, .. } = along;
+    let Along { first, start, step, weights, count, .. } = along;
     let outputs = out.chunks_exact_mut(LANES).zip(first).zip(weights.chunks_exact(count));
     for ((out, first), weights) in outputs {
-        let run = &from[(first - start) * LANES..][..count * LANES];
+        let run = &from[(first - start) * step * LANES..];
         let mut sum = _mm256_setzero_si256();
-        for (column, weight) in run.chunks_exact(LANES).zip(weights) {
+        for (column, weight) in run.chunks_exact(LANES).step_by(step).zip(weights) {
             // SAFETY: a column is sixteen numbers.
             let column = unsafe { _mm256_loadu_si256(column.as_ptr().cast()) };
             let part = _mm256_mulhrs_epi16(column, _mm256_set1_epi16(*weight));
@@ -82,18 +78,19 @@ unsafe fn sums_of_16(along: Along<'_>, from: &[i16], out: &mut [i16]) {
 /// The processor must have AVX2.
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn sums_of_32(along: Along<'_>, from: &[i16], out: &mut [i16]) {
-    let Along { first, start, weights, count, bits, .. } = along;
+    let Along { first, start, step, weights, count, bits, .. } = along;
     let half = _mm256_set1_epi32(1 << bits >> 1);
     let shift = _mm_cvtsi32_si128(bits as i32);
     let outputs = out.chunks_exact_mut(LANES).zip(first).zip(weights.chunks_exact(count));
     for ((out, first), weights) in outputs {
-        let run = &from[(first - start) * LANES..][..count * LANES];
+        let run = &from[(first - start) * step * LANES..];
+        let mut columns = run.chunks_exact(LANES).step_by(step);
         let (mut low, mut high) = (half, half);
-        for (pair, weights) in run.chunks_exact(2 * LANES).zip(weights.chunks_exact(2)) {
-            // SAFETY: a pair of columns is 32 numbers.
+        for weights in weights.chunks_exact(2) {
+            let (Some(a), Some(b)) = (columns.next(), columns.next()) else { break };
+            // SAFETY: a column is sixteen numbers.
             let (a, b) = unsafe {
-                let pair = pair.as_ptr().cast::<__m256i>();
-                (_mm256_loadu_si256(pair), _mm256_loadu_si256(pair.add(1)))
+                (_mm256_loadu_si256(a.as_ptr().cast()), _mm256_loadu_si256(b.as_ptr().cast()))
             };
             let both = u32::from(weights[0] as u16) | u32::from(weights[1] as u16) << 16;
             let both = _mm256_set1_epi32(both as i32);
