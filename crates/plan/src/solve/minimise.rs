@@ -13,7 +13,7 @@ use crate::{Packing, Problem, lower_bound};
 const RUNS: u64 = 7;
 
 /// Capacities that are tried in one round.
-const RUNGS: usize = 5;
+const RUNGS: usize = 3;
 
 /// Packs `problem` into as few bytes as the budget allows to find.
 ///
@@ -44,7 +44,7 @@ pub fn minimise(problem: &Problem, options: &Options<'_>) -> Packing {
         let mut searches = vec![tight];
         let mut middle = low + (high - low) / 2;
         while searches.len() < RUNGS && middle > low && middle < high {
-            searches.push(start(middle));
+            searches.push(start(middle).looking_ahead());
             middle += (high - middle).div_ceil(2);
         }
         let outcomes = race(&mut searches, runs, &meter);
