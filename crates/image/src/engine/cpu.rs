@@ -135,3 +135,6 @@ impl Engine for Cpu {
         target.intact()
     }
 }
+
+#[cfg(test)]
+mod tests;

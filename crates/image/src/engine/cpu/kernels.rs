@@ -9,7 +9,8 @@ pub(crate) mod portable;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 
-#[cfg(test)]
+// An interpreter has no vector units to compare with.
+#[cfg(all(test, not(miri)))]
 mod tests;
 
 /// A source row and its weight.
