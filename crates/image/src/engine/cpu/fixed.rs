@@ -181,7 +181,6 @@ mod tests {
     use crate::taps::Samples;
 
     #[test]
-    #[cfg_attr(miri, ignore = "large tables, no addresses")]
     fn weights_sum_exactly() {
         for filter in Filter::all() {
             for (pixels, outputs) in [(1920, 640), (3840, 224), (100, 333), (5000, 2), (7, 7)] {

@@ -9,8 +9,7 @@ pub(crate) mod portable;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 
-// An interpreter has no vector units to compare with.
-#[cfg(all(test, not(miri)))]
+#[cfg(test)]
 mod tests;
 
 /// A source row and its weight.

@@ -1,4 +1,4 @@
-//! Small pictures through every way of the engine, so that an interpreter can watch each address.
+//! Small pictures through every way of the engine.
 
 use tenure_layout::{DType, PixelFormat, Region};
 use tenure_tensor::{TensorDyn, TensorMemory};
