@@ -1,7 +1,7 @@
 //! What is measured: sources, destinations and the ratio that we promise.
 
-use tenure::{DType, PixelFormat};
 use tenure::image::Filter;
+use tenure::{DType, PixelFormat};
 
 /// One conversion.
 pub(crate) struct Task {
@@ -64,7 +64,8 @@ impl Task {
     pub(crate) fn content(&self) -> (usize, usize, usize, usize) {
         let ((w, h), (to_w, to_h)) = (self.size, self.to);
         let scale = (to_w as f64 / w as f64).min(to_h as f64 / h as f64);
-        let (width, height) = ((w as f64 * scale).round() as usize, (h as f64 * scale).round() as usize);
+        let (width, height) =
+            ((w as f64 * scale).round() as usize, (h as f64 * scale).round() as usize);
         ((to_w - width) / 2, (to_h - height) / 2, width, height)
     }
 

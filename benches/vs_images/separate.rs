@@ -91,7 +91,8 @@ impl<'a> Separate<'a> {
                 yuv_nv12_to_rgb(&image, &mut self.rgb, 3 * width, range, matrix, mode).is_ok()
             }
             PixelFormat::Yuyv => {
-                let image = YuvPackedImage { yuy: self.frame, yuy_stride: 2 * width, width, height };
+                let image =
+                    YuvPackedImage { yuy: self.frame, yuy_stride: 2 * width, width, height };
                 yuyv422_to_rgb(&image, &mut self.rgb, 3 * width, range, matrix).is_ok()
             }
             _ => true,
@@ -107,7 +108,8 @@ impl<'a> Separate<'a> {
         let Ok(source) = ImageRef::new(width, height, from, kind) else { return false };
         let (left, top, w, h) = self.task.content();
         let place = (left as u32, top as u32, w as u32, h as u32);
-        let Ok(mut into) = CroppedImageMut::new(&mut self.small, place.0, place.1, place.2, place.3)
+        let Ok(mut into) =
+            CroppedImageMut::new(&mut self.small, place.0, place.1, place.2, place.3)
         else {
             return false;
         };

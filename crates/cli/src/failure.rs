@@ -37,6 +37,9 @@ pub(crate) enum Failure {
     /// No frames, or no files.
     #[error(transparent)]
     Capture(#[from] crate::capture::Problem),
+    /// No converted picture.
+    #[error(transparent)]
+    Convert(#[from] crate::convert::Problem),
     /// No plan.
     #[error(transparent)]
     Plan(#[from] crate::plan::Problem),
