@@ -46,7 +46,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "WxH")]
     to: Option<Size>,
 
-    /// Another shape: stretch, letterbox or cover
+    /// stretch, letterbox or cover
     #[arg(long, value_name = "FIT", default_value = "stretch", hide_possible_values = true)]
     fit: FitWord,
 
@@ -113,8 +113,8 @@ pub(crate) struct Options {
     )]
     quality: u8,
 
-    /// In a folder: png, jpg, npy or raw [default: png, or npy
-    /// for floats]
+    /// In a folder: png, jpg, npy or raw [default: png, or
+    /// npy for floats]
     #[arg(long = "as", value_name = "ENDING", hide_possible_values = true, verbatim_doc_comment)]
     ending: Option<Ending>,
 

@@ -46,6 +46,14 @@ pub(crate) enum Failure {
     /// Nothing was left to measure.
     #[error("none of the memories asked for can be measured here: {}", reasons(.0))]
     NothingToMeasure(Vec<(tenure::TensorMemory, String)>),
+    /// No conversion has such a name.
+    #[error("no conversion has `{word}` in its name: there are {}", known.join(", "))]
+    NoSuchConversion {
+        /// What was asked for.
+        word: String,
+        /// The names.
+        known: Vec<&'static str>,
+    },
     /// Frames so large that measuring them would drive other programs out of memory.
     #[error(
         "measuring frames of {} needs {}, and {} are available: use a smaller --size, or name \

@@ -41,7 +41,7 @@ pub(crate) enum Command {
     /// Show which memories work here, and why the others do not
     #[command(long_about = info::ABOUT)]
     Info(info::Options),
-    /// Measure the memories against the limits of this machine
+    /// Measure memories and image engines against the limits of this machine
     #[command(long_about = bench::ABOUT)]
     Bench(bench::Options),
     /// Write frames of a camera to files: pictures and arrays
@@ -73,6 +73,10 @@ mod tests {
             let command = command.find_subcommand_mut(name).unwrap();
             pages.push(command.render_long_help().to_string());
             pages.push(command.render_help().to_string());
+            for below in command.get_subcommands_mut() {
+                pages.push(below.render_long_help().to_string());
+                pages.push(below.render_help().to_string());
+            }
         }
         for line in pages.iter().flat_map(|page| page.lines()) {
             assert!(line.chars().count() <= 80, "{line}");

@@ -190,7 +190,13 @@ fn line([x, y, constant]: [f64; 3]) -> String {
             (false, true) => " - ",
             (false, false) => " + ",
         };
-        words.push_str(&format!("{sign}{}{name}", number(value.abs())));
+        let factor = if value.abs() == 1.0 && !name.is_empty() {
+            name.trim_start().to_owned()
+        } else {
+            number(value.abs()) + name
+        };
+        words.push_str(sign);
+        words.push_str(&factor);
     }
     words
 }
@@ -209,6 +215,7 @@ mod tests {
     fn lines_read_well() {
         assert_eq!(line([3.0, 0.0, -420.0]), "3 x - 420");
         assert_eq!(line([0.0, -1.5, 479.5]), "-1.5 y + 479.5");
+        assert_eq!(line([0.0, -1.0, 1.0]), "-y + 1");
         assert_eq!(line([1.0 / 3.0, 0.0, 0.0]), "0.333333 x");
     }
 }

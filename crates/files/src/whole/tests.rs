@@ -1,5 +1,4 @@
 //! Whole files, failures on the way, and what is there already.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use super::*;
 use std::io::Write;

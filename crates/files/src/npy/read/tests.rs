@@ -1,5 +1,5 @@
 //! What numpy writes, what we write, and what is refused.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::indexing_slicing, reason = "a wrong index is a failed test")]
 
 use super::*;
 use crate::npy;
