@@ -21,7 +21,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use tenure_files::whole::{self, Existing};
-use tenure_layout::{DType, PixelFormat};
+use tenure_layout::{Colour, DType, PixelFormat};
 use tenure_memory::TensorMemory;
 use tenure_tensor::{ElementKind, Tensor, TensorDyn};
 
@@ -114,7 +114,8 @@ pub fn inspect(bytes: &[u8]) -> Result<Head> {
 }
 
 /// Decodes a JPEG or PNG file into a new tensor: grey, rgb or rgba, as the file has it, in 8 bits.
-/// Palettes become their colours, 16 bits their upper 8, grey with alpha becomes rgba.
+/// Palettes become their colours, 16 bits their upper 8, grey with alpha becomes rgba. A note in
+/// the file that it should be turned is not followed, and a colour profile not applied.
 ///
 /// # Errors
 /// As [`inspect`], and if the file is cut off or no memory serves.
@@ -128,7 +129,8 @@ pub fn decode(bytes: &[u8], memory: Option<TensorMemory>) -> Result<TensorDyn> {
 
 /// Decodes a JPEG or PNG file into a tensor of its size, of any format and type that
 /// [`ImageProcessor`] writes. Where the decoder can, it writes the tensor's rows itself: JPEG rgb,
-/// bgr, rgba, bgra and grey without padding, PNG as it is stored, with any row stride.
+/// bgr, rgba, bgra and grey without padding, PNG as it is stored, with any row stride. Luma and
+/// chroma without a colour of their own are written as JPEG has them, and say so then.
 ///
 /// # Errors
 /// As [`decode`], and if the destination is no image, of another size, or held by somebody. What
@@ -150,6 +152,9 @@ pub fn decode_into<E: ElementKind>(bytes: &[u8], destination: &mut Tensor<E>) ->
         let heap = Some(TensorMemory::Mem);
         let between = decode(bytes, heap)?;
         processor()?.convert(&between, destination, &Convert::new())?;
+        if destination.format().is_some_and(PixelFormat::is_yuv) && destination.colour().is_none() {
+            destination.set_colour(Some(Colour::JPEG));
+        }
     }
     Ok(())
 }

@@ -136,6 +136,7 @@ fn other_destinations_are_converted_to() {
         ] {
             let mut into = TensorDyn::image(20, 10, format, dtype, None, None, None).unwrap();
             decode_into(&file, &mut into).unwrap();
+            assert_eq!(into.colour(), format.is_yuv().then_some(Colour::JPEG));
             let mut expected = TensorDyn::image(20, 10, format, dtype, None, None, None).unwrap();
             processor().unwrap().convert(&natural, &mut expected, &Convert::new()).unwrap();
             let close = |a: &u8, b: &u8| a.abs_diff(*b) <= 2 || dtype == DType::F32;
