@@ -17,7 +17,7 @@
 //! ```
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 
 use tenure_files::whole::{self, Existing};
@@ -252,10 +252,4 @@ fn check_size(head: Head, raw: usize, file: usize) -> Result<()> {
 
 fn undecodable(file: FileFormat, reason: impl ToString) -> Error {
     Error::Undecodable { format: file.name(), reason: reason.to_string() }
-}
-
-impl From<io::Error> for Error {
-    fn from(cause: io::Error) -> Error {
-        Error::Encoded(cause)
-    }
 }

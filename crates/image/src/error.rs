@@ -208,7 +208,7 @@ pub enum Error {
     },
     /// Whoever takes an encoded picture takes no more.
     #[error("the encoded picture cannot be written: {0}")]
-    Encoded(io::Error),
+    Encoded(#[from] io::Error),
     /// No engine could do it.
     #[error("no engine could convert this: {}", list(.reasons))]
     NoEngine {

@@ -81,7 +81,7 @@ pub(super) fn run(options: &Options, recipe: &Recipe<'_>) -> Result<(), Failure>
         None => Ok(()),
         Some(first) => {
             let (failed, all, first) = (report.failed.len(), pairs.len(), first.reason.clone());
-            Err(Problem::Some { failed, all, first }.into())
+            Err(Problem::SomeFailed { failed, all, first }.into())
         }
     }
 }

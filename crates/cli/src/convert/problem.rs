@@ -91,5 +91,5 @@ pub(crate) enum Problem {
     Collision { first: String, second: String, name: String },
     /// Some pictures of a folder.
     #[error("{failed} of {all} pictures were not converted; the first: {first}")]
-    Some { failed: usize, all: usize, first: String },
+    SomeFailed { failed: usize, all: usize, first: String },
 }

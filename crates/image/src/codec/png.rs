@@ -55,7 +55,8 @@ pub(super) fn decode_into(bytes: &[u8], head: Head, target: &TensorDyn) -> Resul
     let mut rows = RowsMut::new(target)?;
     let grey_alpha = reader.output_color_type().0 == ColorType::GrayscaleAlpha;
     if reader.info().interlaced || grey_alpha {
-        let length = reader.output_buffer_size().unwrap_or(usize::MAX);
+        let too_large = || undecodable(FileFormat::Png, "its pixels do not fit into memory");
+        let length = reader.output_buffer_size().ok_or_else(too_large)?;
         let mut whole = vec![0; length];
         reader.next_frame(&mut whole).map_err(wrong)?;
         let from = whole.chunks(length / head.height.max(1));
