@@ -1,11 +1,12 @@
-//! `tenure bench`: how fast the memories are, beside the limits of the machine.
+//! `tenure bench`: how fast memories and image engines are, beside the limits of the machine.
 //!
-//! `memory` is the comparison of memories; the other files are what any measurement needs: a
+//! `memory` is the comparison of memories, `image` that of engines; the other files are what any measurement needs: a
 //! clock, rounds, the shape of a frame, bars.
 
 mod chart;
 mod clock;
 mod frame;
+mod image;
 mod memory;
 mod rounds;
 
@@ -17,8 +18,16 @@ use frame::Frame;
 
 /// What `tenure bench` is told.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
 pub(crate) struct Options {
+    /// What else can be measured.
+    #[command(subcommand)]
+    other: Option<Other>,
+
     /// Memories to measure [default: all that work here]
     #[arg(
         value_name = "MEMORY",
@@ -45,6 +54,14 @@ pub(crate) struct Options {
     json: bool,
 }
 
+/// What is measured instead of memories.
+#[derive(Debug, clap::Subcommand)]
+enum Other {
+    /// Measure the image engines against the limit of this machine
+    #[command(long_about = image::ABOUT)]
+    Image(image::Options),
+}
+
 /// What `tenure help bench` begins with.
 pub(crate) const ABOUT: &str = "\
 Measure the memories against the limits of this machine.
@@ -64,7 +81,8 @@ const EXAMPLES: &str = "\
 \x1b[1m\x1b[4mExamples:\x1b[0m
   tenure bench
   tenure bench mem shm --size 3840x2160x3
-  tenure bench shm --rounds 50 --json > shm.json";
+  tenure bench shm --rounds 50 --json > shm.json
+  tenure bench image --quick";
 
 /// Takes the words for memories, and lists them if another is given.
 fn memory_parser() -> impl TypedValueParser<Value = TensorMemory> {
@@ -74,7 +92,10 @@ fn memory_parser() -> impl TypedValueParser<Value = TensorMemory> {
 
 /// Measures and prints.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    memory::run(options)
+    match &options.other {
+        Some(Other::Image(options)) => image::run(options),
+        None => memory::run(options),
+    }
 }
 
 #[cfg(test)]

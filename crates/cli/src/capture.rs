@@ -30,7 +30,8 @@ pub(crate) use elsewhere::{Problem, run};
 pub(crate) use problem::Problem;
 #[cfg(linux_like)]
 pub(crate) use record::run;
-use wish::{Format, Only, Size};
+pub(crate) use wish::Size;
+use wish::{Format, Only};
 
 /// What `tenure capture` is told.
 #[derive(Debug, clap::Args)]

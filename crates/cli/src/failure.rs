@@ -37,12 +37,23 @@ pub(crate) enum Failure {
     /// No frames, or no files.
     #[error(transparent)]
     Capture(#[from] crate::capture::Problem),
+    /// No converted picture.
+    #[error(transparent)]
+    Convert(#[from] crate::convert::Problem),
     /// No plan.
     #[error(transparent)]
     Plan(#[from] crate::plan::Problem),
     /// Nothing was left to measure.
     #[error("none of the memories asked for can be measured here: {}", reasons(.0))]
     NothingToMeasure(Vec<(tenure::TensorMemory, String)>),
+    /// No conversion has such a name.
+    #[error("no conversion has `{word}` in its name: there are {}", known.join(", "))]
+    NoSuchConversion {
+        /// What was asked for.
+        word: String,
+        /// The names.
+        known: Vec<&'static str>,
+    },
     /// Frames so large that measuring them would drive other programs out of memory.
     #[error(
         "measuring frames of {} needs {}, and {} are available: use a smaller --size, or name \

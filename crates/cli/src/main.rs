@@ -1,4 +1,5 @@
-//! The command `tenure`: what this machine offers to tensors, how fast it is, what its cameras see.
+//! The command `tenure`: what this machine offers to tensors, how fast it is, what its cameras see,
+//! and pictures as models want them.
 //!
 //! One file for each subcommand, with a folder of the same name for its parts. A subcommand
 //! gathers a report first and shows it afterwards, as text or as JSON, so that both say the same.
@@ -13,6 +14,7 @@
 
 mod bench;
 mod capture;
+mod convert;
 mod failure;
 mod info;
 mod machine;
@@ -46,6 +48,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Info(options) => info::run(options),
         Command::Bench(options) => bench::run(options),
         Command::Capture(options) => capture::run(options),
+        Command::Convert(options) => convert::run(options),
         Command::Plan(options) => plan::run(options),
     }
 }

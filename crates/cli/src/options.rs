@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, capture, info, plan};
+use crate::{bench, capture, convert, info, plan};
 
 /// The command and what it was given.
 #[derive(Debug, Parser)]
@@ -26,6 +26,8 @@ const EXAMPLES: &str = "\
   tenure bench mem shm     compare two memories
   tenure capture /dev/video0 --frames 10 -o frames
                            what a camera sees, as PNG and npy files
+  tenure convert cat.jpg input.npy --to 640x640 --fit letterbox --scale 1/255
+                           what a model wants of a picture
   tenure plan model.onnx --html plan.html
                            how little memory is enough, and a picture of it
   tenure help bench        all about one command
@@ -39,12 +41,15 @@ pub(crate) enum Command {
     /// Show which memories work here, and why the others do not
     #[command(long_about = info::ABOUT)]
     Info(info::Options),
-    /// Measure the memories against the limits of this machine
+    /// Measure memories and image engines against the limits of this machine
     #[command(long_about = bench::ABOUT)]
     Bench(bench::Options),
     /// Write frames of a camera to files: pictures and arrays
     #[command(long_about = capture::ABOUT)]
     Capture(capture::Options),
+    /// Convert pictures: size, format, type, as a model wants them
+    #[command(long_about = convert::ABOUT)]
+    Convert(Box<convert::Options>),
     /// Find out how little memory a model needs
     #[command(long_about = plan::ABOUT)]
     Plan(Box<plan::Options>),
@@ -64,10 +69,14 @@ mod tests {
     fn help_fits_80_columns() {
         let mut command = Options::command();
         let mut pages = vec![command.render_long_help().to_string()];
-        for name in ["info", "bench", "capture", "plan"] {
+        for name in ["info", "bench", "capture", "convert", "plan"] {
             let command = command.find_subcommand_mut(name).unwrap();
             pages.push(command.render_long_help().to_string());
             pages.push(command.render_help().to_string());
+            for below in command.get_subcommands_mut() {
+                pages.push(below.render_long_help().to_string());
+                pages.push(below.render_help().to_string());
+            }
         }
         for line in pages.iter().flat_map(|page| page.lines()) {
             assert!(line.chars().count() <= 80, "{line}");

@@ -86,3 +86,27 @@ fn frames_larger_than_the_machine_are_refused() {
     assert_eq!((out.as_str(), code), ("", Some(1)));
     assert!(errors.contains("use a smaller --size"), "{errors}");
 }
+
+#[test]
+fn image_engines_are_measured_beside_their_limit() {
+    let arguments = ["bench", "image", "cpu", "reference", "--quick", "--rounds", "1", "--json"];
+    let only = ["--only", "RGBA-1080p", "--threads", "1"];
+    let (out, errors, code) = run(&[&arguments[..], &only].concat());
+    assert_eq!((errors.as_str(), code), ("", Some(0)));
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let conversion = &report["conversions"][0];
+    assert_eq!(conversion["name"], "rgba-1080p-to-640-rgb");
+    assert!(conversion["limit"]["median_ns"].as_f64().unwrap() > 0.0);
+    let results = conversion["results"].as_array().unwrap();
+    let engines: Vec<_> = results.iter().map(|result| &result["engine"]).collect();
+    assert_eq!(engines, ["cpu", "reference"]);
+    for result in results {
+        assert!(result["of_limit"].as_f64().unwrap() > 0.0, "{result}");
+    }
+    let (_, errors, code) = run(&["bench", "image", "--only", "8k"]);
+    assert_eq!(code, Some(1));
+    assert!(errors.contains("`8k`") && errors.contains("nv12-4k-to-640-rgb"), "{errors}");
+    let (_, errors, code) = run(&["bench", "image", "gpu"]);
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("gpu") && errors.contains("cpu, reference"), "{errors}");
+}

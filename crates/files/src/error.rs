@@ -1,4 +1,4 @@
-//! Why a tensor is not in a file.
+//! Why a tensor is not in a file, or a file is no tensor.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tenure_tensor::DType;
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a tensor could not be written.
+/// Why a tensor could not be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -20,6 +20,14 @@ pub enum Error {
         dtype: DType,
         /// What would do.
         instead: &'static str,
+    },
+    /// A file that is no tensor.
+    #[error("the {format} file {what}")]
+    Damaged {
+        /// The format: `npy`.
+        format: &'static str,
+        /// What is wrong with it.
+        what: String,
     },
     /// Whoever takes the bytes takes no more.
     #[error("the bytes cannot be written: {0}")]

@@ -28,5 +28,6 @@
 
 mod error;
 pub mod npy;
+pub mod whole;
 
 pub use error::{Error, Result};

@@ -1,4 +1,4 @@
-//! `npy`: one array in a file, the format of numpy (version 1.0).
+//! `npy`: one array in a file, the format of numpy (written as version 1.0).
 //!
 //! Elements are in the order of their indices, the last index fastest, and in the byte order of
 //! this machine, which the file names. Images are written in the shape that they have without row
@@ -11,8 +11,12 @@ use tenure_tensor::{DType, ElementKind, Tensor, TensorMemory};
 
 use crate::{Error, Result};
 
+mod read;
+
 #[cfg(test)]
 mod tests;
+
+pub use read::read;
 
 /// Magic word, version 1.0.
 const MAGIC: &[u8; 8] = b"\x93NUMPY\x01\x00";

@@ -1,5 +1,8 @@
 //! Everything a conversion can be refused for.
 
+use std::io;
+use std::path::PathBuf;
+
 use tenure_layout::{DType, PixelFormat, Region};
 
 /// Result of this crate.
@@ -129,6 +132,83 @@ pub enum Error {
         /// What the system said.
         reason: String,
     },
+    /// Bytes of no picture.
+    #[error("the file is neither a JPEG nor a PNG: it begins with {first:02x?}")]
+    NoPicture {
+        /// Its first bytes.
+        first: Vec<u8>,
+    },
+    /// A picture file that is damaged, cut off, or of a sort that is not known.
+    #[error("the {format} file cannot be decoded: {reason}")]
+    Undecodable {
+        /// Jpeg or png.
+        format: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A picture file of more pixels than are decoded.
+    #[error("the picture has {width}x{height} pixels: at most {limit} are decoded")]
+    TooManyPixels {
+        /// Pixels across.
+        width: usize,
+        /// Pixels down.
+        height: usize,
+        /// The most of both together.
+        limit: usize,
+    },
+    /// A destination of another size than the picture.
+    #[error(
+        "the picture has {width}x{height} pixels, and its destination {into_width}x{into_height}"
+    )]
+    OtherSize {
+        /// Pixels of the picture across.
+        width: usize,
+        /// Pixels of the picture down.
+        height: usize,
+        /// Pixels of the destination across.
+        into_width: usize,
+        /// Pixels of the destination down.
+        into_height: usize,
+    },
+    /// A name that does not tell what to write.
+    #[error("{} does not tell what to write: name it .png, .jpg or .jpeg", path.display())]
+    FileName {
+        /// The name.
+        path: PathBuf,
+    },
+    /// No quality of JPEG.
+    #[error("a quality of {quality} is not known: 1 to 100 are")]
+    Quality {
+        /// What was asked for.
+        quality: u8,
+    },
+    /// A file that is too large to be a picture.
+    #[error("{} has more than {limit} bytes: no picture is that large", path.display())]
+    FileTooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The most bytes.
+        limit: u64,
+    },
+    /// A file that cannot be read.
+    #[error("{} cannot be read: {cause}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        cause: io::Error,
+    },
+    /// A file that cannot be written.
+    #[error("{} cannot be written: {cause}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        cause: io::Error,
+    },
+    /// Whoever takes an encoded picture takes no more.
+    #[error("the encoded picture cannot be written: {0}")]
+    Encoded(#[from] io::Error),
     /// No engine could do it.
     #[error("no engine could convert this: {}", list(.reasons))]
     NoEngine {

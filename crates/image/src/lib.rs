@@ -27,6 +27,8 @@
 )]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that cannot go on should stop"))]
 
+#[cfg(feature = "codecs")]
+pub mod codec;
 mod colour;
 mod component;
 mod convert;

@@ -1,7 +1,7 @@
 //! The clock: time that this thread spent on a processor, system calls included, so that other
-//! programs do not count. Wall time where there is no such clock.
+//! programs do not count. Wall time where there is no such clock, and for several threads.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 
@@ -19,6 +19,13 @@ pub(super) fn time(work: impl FnOnce() -> Result<(), Failure>) -> Result<Duratio
     Ok(now().saturating_sub(start))
 }
 
+/// How long `work` takes by the clock on the wall: for what several threads do.
+pub(super) fn wall(work: impl FnOnce() -> Result<(), Failure>) -> Result<Duration, Failure> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed())
+}
+
 #[cfg(unix)]
 fn now() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
@@ -29,7 +36,6 @@ fn now() -> Duration {
 #[cfg(not(unix))]
 fn now() -> Duration {
     use std::sync::LazyLock;
-    use std::time::Instant;
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     START.elapsed()
 }
@@ -45,5 +51,6 @@ mod tests {
             if sum == 1 { Err(Failure::NothingToMeasure(vec![])) } else { Ok(()) }
         };
         assert!(time(spin).unwrap() > Duration::ZERO);
+        assert!(wall(spin).unwrap() > Duration::ZERO);
     }
 }

@@ -1,13 +1,12 @@
-//! The folder that files go to. A file gets its name when it is complete: until then it has a
-//! hidden one, so that nobody sees half of it and a full disk leaves nothing behind.
+//! The folder that files go to, each whole or not at all.
 
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, CWD, RenameFlags, access, renameat_with};
-use rustix::io::Errno;
+use rustix::fs::{Access, access};
+use tenure::files::whole::{self, Existing};
 
 use super::problem::Problem;
 
@@ -69,30 +68,8 @@ impl Folder {
         fill: impl FnOnce(&mut BufWriter<File>) -> Filled,
     ) -> Result<u64, Problem> {
         let path = self.path.join(name);
-        let part = Part(self.path.join(format!(".{name}.{}.part", std::process::id())));
-        match self.fill_and_name(&part, &path, fill) {
-            Ok(bytes) => Ok(bytes),
-            Err(cause) => Err(Problem::Write { path, cause }),
-        }
-    }
-
-    fn fill_and_name(
-        &self,
-        part: &Part,
-        path: &Path,
-        fill: impl FnOnce(&mut BufWriter<File>) -> Filled,
-    ) -> Result<u64, Box<dyn Error + Send + Sync>> {
-        let mut writer = BufWriter::new(File::create_new(&part.0)?);
-        fill(&mut writer)?;
-        let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
-        let bytes = file.metadata()?.len();
-        drop(file);
-        if self.force {
-            fs::rename(&part.0, path)?;
-        } else {
-            rename_to_new(&part.0, path)?;
-        }
-        Ok(bytes)
+        let existing = if self.force { Existing::Replace } else { Existing::Keep };
+        whole::write(&path, existing, fill).map_err(|cause| Problem::Write { path, cause })
     }
 }
 
@@ -101,32 +78,6 @@ fn is_ours(name: &str, frames: u32, endings: &[&str]) -> bool {
     let Some((number, ending)) = name.split_once('.') else { return false };
     let index = number.parse().ok().filter(|index| *index < frames);
     endings.contains(&ending) && index.is_some_and(|index| self::name(index, ending) == name)
-}
-
-/// Renames, and refuses if somebody made a file of the new name meanwhile.
-fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Ok(()) => Ok(()),
-        // File systems that cannot promise it: looked at first, which is nearly as good.
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            if to.symlink_metadata().is_ok() {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
-            fs::rename(from, to)
-        }
-        Err(errno) => Err(errno.into()),
-    }
-}
-
-/// The hidden name of a file; a file that still has it is removed.
-#[derive(Debug)]
-struct Part(PathBuf);
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        // Usually it is not there any more.
-        let _ = fs::remove_file(&self.0);
-    }
 }
 
 #[cfg(test)]

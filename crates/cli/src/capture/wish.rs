@@ -7,7 +7,7 @@ use tenure::PixelFormat;
 
 /// A word that is none of these.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoWish {
+pub(crate) enum NoWish {
     /// No format.
     #[error(
         "the formats are {}; a camera's own code is in capitals, like RGBP", words().join(", ")
@@ -44,9 +44,9 @@ pub(super) enum Only {
 
 /// Pixels across and down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Size {
-    pub(super) width: u32,
-    pub(super) height: u32,
+pub(crate) struct Size {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
 }
 
 /// The words for formats that cameras can have.

@@ -1,0 +1,100 @@
+//! The picture that is converted, from a file of any known sort or from a camera.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use tenure::image::{self, codec};
+use tenure::{DType, PixelFormat, TensorDyn, TensorMemory, files};
+
+use super::words::RawFrame;
+use super::{Problem, camera};
+
+/// Larger files are not read.
+const MOST: u64 = 1 << 30;
+const HEAP: Option<TensorMemory> = Some(TensorMemory::Mem);
+
+/// Reads a picture: what it is tells its content, not its name.
+pub(super) fn read(path: &Path, from: Option<RawFrame>) -> Result<TensorDyn, Problem> {
+    if camera::is_one(path) {
+        let frame = camera::frame(path)?;
+        return if frame.format().is_some() {
+            Ok(frame)
+        } else {
+            // What is no pixels is JPEG, or cannot be shown.
+            decode(path, frame.map_read()?.as_slice())
+        };
+    }
+    let bytes = bytes(path)?;
+    let array = bytes.starts_with(b"\x93NUMPY");
+    match (from, array) {
+        (None, false) => decode(path, &bytes),
+        (Some(frame), false) => raw(path, frame, &bytes),
+        (None, true) => picture(path, npy(path, &bytes)?),
+        (Some(frame), true) => {
+            let array = npy(path, &bytes)?;
+            raw(path, frame, array.map_read()?.as_slice())
+        }
+    }
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Problem> {
+    let failed = |cause| Problem::Read { path: path.to_owned(), cause };
+    let mut bytes = vec![];
+    // One byte more shows that there is more.
+    let mut some = File::open(path).map_err(failed)?.take(MOST + 1);
+    some.read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MOST {
+        return Err(Problem::TooLarge { path: path.to_owned(), limit: MOST });
+    }
+    Ok(bytes)
+}
+
+fn decode(path: &Path, bytes: &[u8]) -> Result<TensorDyn, Problem> {
+    let path = path.to_owned();
+    codec::decode(bytes, HEAP).map_err(|cause| match cause {
+        image::Error::NoPicture { .. } => Problem::NoPicture { path, cause },
+        other => Problem::Damaged { path, cause: other.into() },
+    })
+}
+
+fn npy(path: &Path, bytes: &[u8]) -> Result<TensorDyn, Problem> {
+    let failed =
+        |cause: files::Error| Problem::Damaged { path: path.to_owned(), cause: cause.into() };
+    files::npy::read(bytes, HEAP).map_err(failed)
+}
+
+/// The pixels of a frame, planes and all, without padding.
+fn raw(path: &Path, frame: RawFrame, bytes: &[u8]) -> Result<TensorDyn, Problem> {
+    let RawFrame { format, size } = frame;
+    let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
+    let (width, height) = (size.width as usize, size.height as usize);
+    // Before memory for it is taken.
+    let need = tenure::ImageLayout::new(format, dtype, width, height, None)
+        .map_err(tenure::Error::from)?
+        .packed_bytes();
+    if need != bytes.len() {
+        let (path, have, width, height) = (path.to_owned(), bytes.len(), size.width, size.height);
+        return Err(Problem::RawSize { path, have, need, format, width, height });
+    }
+    let tensor = TensorDyn::image(width, height, format, dtype, None, HEAP, None)?;
+    tensor.map()?.as_mut_slice().copy_from_slice(bytes);
+    Ok(tensor)
+}
+
+/// An array as a picture.
+fn picture(path: &Path, mut array: TensorDyn) -> Result<TensorDyn, Problem> {
+    let format = match (array.dtype(), array.shape()) {
+        (DType::U8, [_, _] | [_, _, 1]) => Some(PixelFormat::Grey),
+        (DType::U8, [_, _, 3]) => Some(PixelFormat::Rgb),
+        (DType::U8, [_, _, 4]) => Some(PixelFormat::Rgba),
+        _ => None,
+    };
+    let wrong = || {
+        let (dtype, shape) = (array.dtype(), array.shape().to_vec());
+        Problem::Array { path: path.to_owned(), dtype, shape }
+    };
+    let Some(format) = format.filter(|_| !array.is_empty()) else { return Err(wrong()) };
+    array.set_format(format)?;
+    Ok(array)
+}

@@ -1,0 +1,115 @@
+//! Reading an array: what [`super::write`] writes, and what numpy writes of numbers that it keeps
+//! in the order of their indices (versions 1 to 3). Nothing is allocated before the header agrees
+//! with the number of bytes that are there.
+
+use tenure_tensor::{DType, TensorDyn, TensorMemory};
+
+use crate::{Error, Result};
+
+mod header;
+
+#[cfg(test)]
+mod tests;
+
+use header::Header;
+
+/// What every file begins with, before its version.
+const MAGIC: &[u8] = b"\x93NUMPY";
+/// A header longer than this is none of a tensor's.
+const LONGEST: usize = 1 << 16;
+
+/// Reads the bytes of an npy file into a tensor in the memory named, or the best there is.
+///
+/// ```
+/// use tenure_files::npy;
+/// use tenure_tensor::Tensor;
+/// let t = Tensor::<f32>::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?;
+/// let mut file = vec![];
+/// npy::write(&mut file, &t)?;
+/// let back = npy::read(&file, None)?.typed::<f32>()?;
+/// assert_eq!((back.shape(), back.map_read()?.as_slice()[4]), (&[2, 3][..], 5.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Damaged`] if it is no npy file, is cut off, or has an array that tensors are not:
+/// structures, text, other byte orders, Fortran's order of indices. And if no memory serves.
+pub fn read(bytes: &[u8], memory: Option<TensorMemory>) -> Result<TensorDyn> {
+    let (words, elements) = parts(bytes)?;
+    let header = Header::parse(words)?;
+    if header.fortran {
+        return Err(damaged("is in Fortran's order: save numpy.ascontiguousarray(a)"));
+    }
+    let dtype = dtype(&header.descr)?;
+    let size = dtype.size().unwrap_or(0);
+    let count = header.shape.iter().try_fold(size, |bytes, &extent| bytes.checked_mul(extent));
+    if count != Some(elements.len()) {
+        let (have, shape) = (elements.len(), &header.shape);
+        return Err(damaged(&format!("has {have} bytes of elements for {dtype} {shape:?}")));
+    }
+    let tensor = TensorDyn::new(&header.shape, dtype, memory, None)?;
+    if !elements.is_empty() {
+        tensor.map()?.as_mut_slice().copy_from_slice(elements);
+    }
+    Ok(tensor)
+}
+
+/// The words of the header, and the elements.
+fn parts(bytes: &[u8]) -> Result<(&str, &[u8])> {
+    let cut = || damaged("is cut off in its header");
+    let after = bytes.strip_prefix(MAGIC).ok_or_else(|| damaged("does not begin as one"))?;
+    let (version, after) = after.split_first_chunk::<2>().ok_or_else(cut)?;
+    let (length, after) = match version {
+        [1, 0] => {
+            let (length, after) = after.split_first_chunk::<2>().ok_or_else(cut)?;
+            (usize::from(u16::from_le_bytes(*length)), after)
+        }
+        [2 | 3, 0] => {
+            let (length, after) = after.split_first_chunk::<4>().ok_or_else(cut)?;
+            (usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX), after)
+        }
+        [major, minor] => {
+            return Err(damaged(&format!("has version {major}.{minor}: 1.0 to 3.0 are known")));
+        }
+    };
+    if length > LONGEST {
+        return Err(damaged(&format!(
+            "has a header of {length} bytes: at most {LONGEST} are read"
+        )));
+    }
+    let (words, elements) = after.split_at_checked(length).ok_or_else(cut)?;
+    let words = std::str::from_utf8(words).map_err(|_| damaged("has a header that is no text"))?;
+    Ok((words, elements))
+}
+
+/// The element type of numpy's word for it.
+fn dtype(descr: &str) -> Result<DType> {
+    let unknown = || {
+        damaged(&format!("has elements of `{descr}`: numbers of this machine's order are known"))
+    };
+    let (order, word) = descr.split_at_checked(1).ok_or_else(unknown)?;
+    let native = if cfg!(target_endian = "little") { "<" } else { ">" };
+    let one_byte = word.ends_with('1');
+    if !(order == "|" && one_byte || order == native || order == "=") {
+        return Err(unknown());
+    }
+    Ok(match word {
+        "b1" => DType::Bool,
+        "u1" => DType::U8,
+        "i1" => DType::I8,
+        "u2" => DType::U16,
+        "i2" => DType::I16,
+        "u4" => DType::U32,
+        "i4" => DType::I32,
+        "u8" => DType::U64,
+        "i8" => DType::I64,
+        "f2" => DType::F16,
+        "f4" => DType::F32,
+        "f8" => DType::F64,
+        _ => return Err(unknown()),
+    })
+}
+
+fn damaged(what: &str) -> Error {
+    Error::Damaged { format: "npy", what: what.to_owned() }
+}

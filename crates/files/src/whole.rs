@@ -1,0 +1,89 @@
+//! Files that are written whole or not at all. A file gets its name when it is complete: until
+//! then it has a hidden one beside it, so that nobody sees half of it and a full disk leaves
+//! nothing behind.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[cfg(test)]
+mod tests;
+
+/// What happens to a file that has the name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It is replaced, by a whole file or not at all.
+    Replace,
+    /// It stays, and the new one is refused.
+    Keep,
+}
+
+/// Writes a file with what `fill` gives; says how many bytes it has.
+///
+/// ```
+/// use std::io::Write;
+/// use tenure_files::whole::{self, Existing};
+/// let path = std::env::temp_dir().join(format!("whole-{}", std::process::id()));
+/// let bytes = whole::write(&path, Existing::Keep, |out| out.write_all(b"all of it"))?;
+/// assert_eq!((bytes, std::fs::read(&path)?), (9, b"all of it".to_vec()));
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// What `fill` says, and what the system says: no space, no such folder, a file that is there and
+/// is to be kept. A name of something that is no file (a folder, a device) is refused. The file is
+/// then what it was before.
+pub fn write<E: From<io::Error>>(
+    path: &Path,
+    existing: Existing,
+    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<u64, E> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is there and is no file").into());
+    }
+    let part = Part::beside(path);
+    let mut writer = BufWriter::new(File::create_new(&part.0)?);
+    fill(&mut writer)?;
+    let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let bytes = file.metadata()?.len();
+    drop(file);
+    match existing {
+        Existing::Replace => fs::rename(&part.0, path)?,
+        Existing::Keep => name_new(&part.0, path)?,
+    }
+    Ok(bytes)
+}
+
+/// Gives a file its name, and refuses if somebody has made one of this name meanwhile.
+fn name_new(part: &Path, path: &Path) -> io::Result<()> {
+    match fs::hard_link(part, path) {
+        // The hidden name goes when the part is dropped.
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        // File systems that have no links: looked at first, which is nearly as good.
+        Err(_) if path.symlink_metadata().is_ok() => Err(ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::rename(part, path),
+    }
+}
+
+/// The hidden name of a file; a file that still has it is removed.
+#[derive(Debug)]
+struct Part(PathBuf);
+
+impl Part {
+    fn beside(path: &Path) -> Part {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        Part(path.with_file_name(format!(".{}-{number}.part", process::id())))
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // Usually it is not there any more.
+        let _ = fs::remove_file(&self.0);
+    }
+}
