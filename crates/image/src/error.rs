@@ -129,6 +129,14 @@ pub enum Error {
         /// What the system said.
         reason: String,
     },
+    /// What an engine ran into.
+    #[error("engine {engine}: {reason}")]
+    Engine {
+        /// The engine.
+        engine: &'static str,
+        /// In the words of whoever refused: a driver, most often.
+        reason: String,
+    },
     /// No engine could do it.
     #[error("no engine could convert this: {}", list(.reasons))]
     NoEngine {

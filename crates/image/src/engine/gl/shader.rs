@@ -1,0 +1,272 @@
+//! The text of the two programs: one samples, one packs.
+//!
+//! Sampling gives a picture of four channels, in 255ths: the components that the destination
+//! wants, before or after they are made integers. Packing puts them where the destination has
+//! them, four bytes at a time; pictures of four bytes a pixel need none.
+
+use std::fmt::Write as _;
+
+use tenure_layout::DType;
+
+use super::feed::{Feed, Fold};
+use super::table::Run;
+
+const HEAD: &str = "#version 300 es
+precision highp float;
+precision highp int;
+precision highp sampler2D;
+out vec4 result;
+";
+
+/// Sums with fewer terms than this are written out.
+const WRITTEN_OUT: usize = 64;
+
+/// What is sampled, and what becomes of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sampling {
+    pub(super) feeds: &'static [Feed],
+    pub(super) across: Vec<Run>,
+    pub(super) down: Vec<Run>,
+    pub(super) transposed: bool,
+    pub(super) store: Store,
+    /// Whether blue comes first.
+    pub(super) swapped: bool,
+}
+
+/// What sampling leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Store {
+    /// Values from 0 to 1.
+    Plain,
+    /// Codes of unsigned integers, as 255ths.
+    Unsigned,
+    /// Codes of signed integers, as 255ths of what they are unsigned.
+    Signed,
+}
+
+impl Sampling {
+    pub(super) fn text(&self) -> String {
+        let mut text = String::from(HEAD);
+        let planes = self.feeds.iter().flat_map(|feed| feed.planes).max().map_or(1, |last| last + 1);
+        for plane in 0..planes {
+            let _ = writeln!(text, "uniform sampler2D plane{plane};\nuniform ivec2 base{plane};");
+        }
+        text += "uniform sampler2D across;\nuniform sampler2D down;\nuniform ivec2 origin;\n";
+        text += "uniform mat3 matrix;\nuniform vec3 offset;\nuniform vec4 multiply;\n";
+        text += "uniform vec4 add;\n";
+        text += "void main() {\n    ivec2 at = ivec2(gl_FragCoord.xy) - origin;\n";
+        text += match self.transposed {
+            false => "    int u = at.x, v = at.y;\n",
+            true => "    int u = at.y, v = at.x;\n",
+        };
+        text += "    ivec4 left = ivec4(texelFetch(across, ivec2(0, u), 0));\n";
+        text += "    ivec4 top = ivec4(texelFetch(down, ivec2(0, v), 0));\n";
+        let mut values = vec![];
+        for (index, feed) in self.feeds.iter().enumerate() {
+            let runs = (self.across[index], self.down[index]);
+            for plane in feed.planes {
+                let _ = writeln!(text, "    ivec2 at{index}{plane} = ivec2(left[{index}], top[{index}]) - base{plane};");
+                sums(&mut text, &format!("{index}{plane}"), *plane, feed.fold, runs);
+                let name = format!("value{index}{plane}");
+                folded(&mut text, &name, &format!("{index}{plane}"), index, feed.fold);
+                let single = feed.fold.components() == 1;
+                let one = |at: usize| match single {
+                    true => name.clone(),
+                    false => format!("{name}.{}", &"xyzw"[at..=at]),
+                };
+                values.extend((0..feed.fold.components()).map(one));
+            }
+        }
+        let alpha = if values.len() == 4 { values[3].clone() } else { "1.0".to_owned() };
+        let vector = match &values[..] {
+            [grey] => format!("vec3({grey}, 0.0, 0.0)"),
+            all => format!("vec3({})", all[..3].join(", ")),
+        };
+        let _ = writeln!(text, "    vec4 full = vec4(matrix * {vector} + offset, {alpha});");
+        text += "    full = clamp(full, 0.0, 1.0);\n";
+        if self.store != Store::Plain {
+            let (low, high) = if self.store == Store::Signed { (-128, 127) } else { (0, 255) };
+            let _ = writeln!(
+                text,
+                "    full = clamp(floor(full * multiply + add + 0.5), {low}.0, {high}.0);"
+            );
+            if self.store == Store::Signed {
+                text += "    full += 256.0 * vec4(lessThan(full, vec4(0.0)));\n";
+            }
+            text += "    full /= 255.0;\n";
+        }
+        let order = if self.swapped { "bgra" } else { "rgba" };
+        let _ = writeln!(text, "    result = full.{order};\n}}");
+        text
+    }
+}
+
+/// The weighted sums of a plane's words; of pixels of three bytes, three by the words' turn.
+fn sums(text: &mut String, name: &str, plane: usize, fold: Fold, (across, down): (Run, Run)) {
+    let turns = if matches!(fold, Fold::Triples(_)) { 3 } else { 1 };
+    for turn in 0..turns {
+        let _ = writeln!(text, "    vec4 sum{name}{turn} = vec4(0.0);");
+    }
+    if across.count * down.count <= WRITTEN_OUT {
+        for quad in 0..down.count.div_ceil(4) {
+            let column = down.column + quad;
+            let _ = writeln!(
+                text,
+                "    vec4 rows{name}{quad} = texelFetch(down, ivec2({column}, v), 0);"
+            );
+        }
+        for word in 0..across.count {
+            let fetch = |row: usize| {
+                let weight = format!("rows{name}{}.{}", row / 4, &"xyzw"[row % 4..=row % 4]);
+                format!(
+                    "texelFetch(plane{plane}, at{name} + ivec2({word}, {row}), 0) * {weight}"
+                )
+            };
+            let terms = (0..down.count).map(fetch).collect::<Vec<_>>().join("\n        + ");
+            let (turn, column) = (word % turns, across.column + word);
+            let _ = writeln!(
+                text,
+                "    sum{name}{turn} += ({terms})\n        * texelFetch(across, ivec2({column}, u), 0);"
+            );
+        }
+        return;
+    }
+    let (words, quads) = (across.count.div_ceil(turns), down.count.div_ceil(4));
+    let _ = writeln!(text, "    for (int word = 0; word < {words}; word++) {{");
+    for turn in 0..turns {
+        let guard = match turn {
+            0 => String::new(),
+            _ => format!("if (word * {turns} + {turn} < {})", across.count),
+        };
+        let _ = writeln!(text, "        {guard} {{\n            vec4 column = vec4(0.0);");
+        let _ = writeln!(text, "            for (int quad = 0; quad < {quads}; quad++) {{");
+        let _ = writeln!(
+            text,
+            "                vec4 rows = texelFetch(down, ivec2({} + quad, v), 0);",
+            down.column
+        );
+        for (row, part) in ["x", "y", "z", "w"].into_iter().enumerate() {
+            let guard = match row {
+                0 => String::new(),
+                _ => format!("if (quad * 4 + {row} < {})", down.count),
+            };
+            let _ = writeln!(
+                text,
+                "                {guard} column += texelFetch(plane{plane}, at{name} + ivec2(word * {turns} + {turn}, quad * 4 + {row}), 0) * rows.{part};"
+            );
+        }
+        let _ = writeln!(
+            text,
+            "            }}\n            sum{name}{turn} += column * texelFetch(across, ivec2({} + word * {turns} + {turn}, u), 0);\n        }}",
+            across.column
+        );
+    }
+    text.push_str("    }\n");
+}
+
+/// The components in the sums of a plane.
+fn folded(text: &mut String, value: &str, name: &str, feed: usize, fold: Fold) {
+    let sum = format!("sum{name}0");
+    let _ = match fold {
+        Fold::Sum => writeln!(text, "    float {value} = dot({sum}, vec4(1.0));"),
+        Fold::Bytes(names) => {
+            let kind = if names.len() == 4 { "vec4" } else { "vec2" };
+            writeln!(text, "    {kind} {value} = {sum}.{names};")
+        }
+        Fold::Pairs(names) => {
+            writeln!(text, "    vec2 {value} = ({sum}.xy + {sum}.zw).{names};")
+        }
+        Fold::Wide => writeln!(text, "    vec2 {value} = {sum}.xz + {sum}.yw;"),
+        Fold::Triples(names) => {
+            let _ = writeln!(
+                text,
+                "    vec3 {value} = vec3({sum}.x + {sum}.w + sum{name}1.z + sum{name}2.y,\n        \
+                 {sum}.y + sum{name}1.x + sum{name}1.w + sum{name}2.z,\n        \
+                 {sum}.z + sum{name}1.y + sum{name}2.x + sum{name}2.w);"
+            );
+            writeln!(
+                text,
+                "    int turn{name} = left[{feed}] % 3;\n    \
+                 {value} = (turn{name} == 0 ? {value} : turn{name} == 1 ? {value}.zxy : {value}.yzx).{names};"
+            )
+        }
+    };
+}
+
+/// What is packed: the elements of one plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Packing {
+    pub(super) dtype: DType,
+    /// The channels of a group of elements, in their order in memory; of a plane with one, any.
+    pub(super) channels: &'static str,
+}
+
+impl Packing {
+    pub(super) fn text(self) -> String {
+        let mut text = String::from(HEAD);
+        text += "uniform sampler2D picture;\nuniform ivec2 origin;\nuniform int first;\n";
+        text += "uniform int last;\nuniform int top;\nuniform vec4 channel;\nuniform vec4 multiply;\n";
+        text += "uniform vec4 add;\n";
+        let group = self.channels.len();
+        let bytes = self.dtype.size().unwrap_or(1);
+        let pixel = match bytes {
+            1 => "texelFetch(picture, ivec2(x, y), 0)",
+            _ => "texelFetch(picture, ivec2(x, y), 0) * multiply + add",
+        };
+        let _ = writeln!(text, "vec4 pixel(int x, int y) {{ return {pixel}; }}");
+        text += "float element(int at, int y) {\n    at = clamp(at, 0, last);\n";
+        if group == 1 {
+            text += "    return dot(pixel(at, y), channel);\n}\n";
+        } else {
+            let _ = writeln!(
+                text,
+                "    int x = at / {group}, part = at - x * {group};\n    vec4 full = pixel(x, y);"
+            );
+            let parts = self.channels.char_indices().map(|(part, name)| {
+                if part + 1 == group {
+                    format!("full.{name}")
+                } else {
+                    format!("part == {part} ? full.{name} : ")
+                }
+            });
+            let _ = writeln!(text, "    return {};\n}}", parts.collect::<String>());
+        }
+        text += "vec4 bytes(uint word) {\n    uvec4 four = uvec4(word, word >> 8, word >> 16, word >> 24);\n";
+        text += "    return vec4(four & 255u) / 255.0;\n}\n";
+        text += "uint brain(float value) {\n    uint bits = floatBitsToUint(value);\n";
+        text += "    return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;\n}\n";
+        text += "void main() {\n    ivec2 at = ivec2(gl_FragCoord.xy) - origin;\n    int y = at.y + top;\n";
+        text += &match (self.dtype, group) {
+            (DType::F32, _) => {
+                "    result = bytes(floatBitsToUint(element(first + at.x, y)));\n".to_owned()
+            }
+            (DType::F16, _) => format!(
+                "{ELEMENT_PAIR}    result = bytes(packHalf2x16(pair));\n"
+            ),
+            (DType::Bf16, _) => format!(
+                "{ELEMENT_PAIR}    result = bytes(brain(pair.x) | (brain(pair.y) << 16));\n"
+            ),
+            // Two pixels at most are in a word.
+            (_, 3) => {
+                let [a, b, c] = [0, 1, 2].map(|at| &self.channels[at..=at]);
+                format!(
+                    "    int e = first + at.x * 4, last_x = last / 3;\n    \
+                     int x = (e + 3) / 3 - 1, part = e - x * 3;\n    \
+                     vec3 one = pixel(clamp(x, 0, last_x), y).{a}{b}{c};\n    \
+                     vec3 two = pixel(clamp(x + 1, 0, last_x), y).{a}{b}{c};\n    \
+                     result = part == 0 ? vec4(one, two.x)\n        \
+                     : part == 1 ? vec4(one.yz, two.xy) : vec4(one.z, two);\n"
+                )
+            }
+            _ => "    int e = first + at.x * 4;\n    \
+                 result = vec4(element(e, y), element(e + 1, y), element(e + 2, y), element(e + 3, y));\n"
+                .to_owned(),
+        };
+        text += "}\n";
+        text
+    }
+}
+
+const ELEMENT_PAIR: &str = "    int e = first + at.x * 2;
+    vec2 pair = vec2(element(e, y), element(e + 1, y));
+";
