@@ -20,7 +20,7 @@ fn spent() -> Duration {
 fn cpu_time_of_the_first_row() {
     let config = ImageProcessorConfig { engines: Some(vec![EngineKind::Gl]), threads: Some(1) };
     let processor = ImageProcessor::with_config(&config).unwrap();
-    for memory in [TensorMemory::Mem, TensorMemory::Shm, TensorMemory::Pbo] {
+    for memory in [TensorMemory::Mem, TensorMemory::Pbo] {
         for filter in [Filter::Bilinear, Filter::Antialiased] {
             for (format, dtype) in [
                 (PixelFormat::Rgb, DType::U8),

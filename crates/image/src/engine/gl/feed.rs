@@ -90,6 +90,14 @@ pub(super) const fn feeds(format: PixelFormat) -> &'static [Feed] {
     }
 }
 
+impl Feed {
+    /// What a byte of a word counts; of samples of three bytes all count.
+    pub(super) fn counts(&self, byte: usize) -> f64 {
+        let own = self.bytes.iter().find(|(own, _)| *own == byte % self.step);
+        own.map_or(0.0, |(_, count)| *count)
+    }
+}
+
 impl Fold {
     /// How many components come out of one plane.
     pub(super) fn components(self) -> usize {

@@ -144,6 +144,11 @@ impl Painter {
             textures.push((plane, *texture));
             values.push((base, Value::Ints(*first)));
         }
+        const SHAPES: [(&str, &str); 2] = [("narrow0", "middle0"), ("narrow1", "middle1")];
+        for ((narrow, middle), shape) in SHAPES.iter().zip(&own.shapes) {
+            values.push((narrow, Value::Vec2(shape[0])));
+            values.push((middle, Value::Vec2(shape[1])));
+        }
         textures.push(("across", own.across));
         textures.push(("down", own.down));
         let affine = &work.recipe.affine;
@@ -223,10 +228,12 @@ impl Painter {
         let affine = &work.recipe.affine;
         let group = part.channels.len() as i32;
         let bytes = surface.row_bytes(part, &work.recipe, width);
+        // Three bytes a pixel are packed by pixels, all others by elements.
+        let last = if group == 3 && size == 1 { width - 1 } else { width * group - 1 };
         let values = [
             ("origin", Value::Ints([surface.x, surface.y + top])),
             ("first", Value::Int(-(surface.lead as i32) / size)),
-            ("last", Value::Int(width * group - 1)),
+            ("last", Value::Int(last)),
             ("top", Value::Int(top)),
             ("channel", Value::Vec4(part.channel())),
             ("multiply", Value::Vec4(affine.multiply.map(|value| value * 255.0))),

@@ -5,13 +5,15 @@ use smallvec::SmallVec;
 use tenure_layout::{DType, PixelFormat};
 
 use super::api::Area;
-use super::feed::{Feed, feeds};
-use super::shader::{Sampling, Store};
-use super::table::Table;
+use super::feed::feeds;
+use super::shader::{Sampling, Store, Triangle, WRITTEN_OUT};
+use super::table::{Table, Taken};
 use crate::component::components;
+use crate::convert::Filter;
+use crate::geometry::Axis;
 use crate::job::Recipe;
 use crate::normalize::Affine;
-use crate::taps::Taps;
+use crate::taps::Samples;
 
 /// Everything that is drawn.
 #[derive(Debug)]
@@ -103,6 +105,25 @@ fn pass(
     planes: &[(usize, &'static str)],
     swapped: bool,
 ) -> Pass {
+    // Chroma of the destination may end in half a sample: its centres are not evenly spaced.
+    let target = &components(recipe.target.format)[component];
+    let triangle = matches!(recipe.filter, Filter::Bilinear | Filter::Antialiased)
+        && (target.across, target.down) == (1, 1);
+    let pass = pass_with(recipe, component, planes, swapped, triangle);
+    let terms = pass.across.runs.iter().zip(&pass.down.runs).map(|(x, y)| x.count * y.count);
+    match triangle && terms.max() > Some(WRITTEN_OUT) {
+        true => pass_with(recipe, component, planes, swapped, false),
+        false => pass,
+    }
+}
+
+fn pass_with(
+    recipe: &Recipe,
+    component: usize,
+    planes: &[(usize, &'static str)],
+    swapped: bool,
+    triangle: bool,
+) -> Pass {
     let geometry = &recipe.geometry;
     let target = &components(recipe.target.format)[component];
     let area = |region: tenure_layout::Region| {
@@ -119,13 +140,27 @@ fn pass(
     let (rectangle, content) = (area(geometry.rectangle), area(geometry.content));
     let content = Area { x: content.x - rectangle.x, y: content.y - rectangle.y, ..content };
     let feeds = feeds(recipe.source.format);
-    let (mut across, mut down) = (vec![], vec![]);
+    let (mut across, mut down, mut shapes): (Vec<Taken<'_>>, Vec<Taken<'_>>, Vec<Triangle>) =
+        (vec![], vec![], vec![]);
     for feed in feeds {
         let own = &components(recipe.source.format)[feed.component];
-        let (x, y) = recipe.taps(own, target);
-        let samples = recipe.source.width.div_ceil(own.across);
-        across.push((feed, x, (samples * feed.step).div_ceil(4)) as (&Feed, Taps, usize));
-        down.push((feed, y, recipe.source.height.div_ceil(own.down)) as (&Feed, Taps, usize));
+        let crop = geometry.crop;
+        let x = Samples::new(crop.x, crop.width, own.across, Some(recipe.siting));
+        let y = Samples::new(crop.y, crop.height, own.down, None);
+        let tops = |axis: &Axis, samples: &Samples| triangle.then(|| tops(axis, samples));
+        let (taps_x, taps_y) = recipe.taps(own, target);
+        let words = (x.end * feed.step).div_ceil(4);
+        across.push((feed, taps_x, words, tops(&geometry.across, &x)));
+        down.push((feed, taps_y, y.end, tops(&geometry.down, &y)));
+        let widths = [(&geometry.across, &x), (&geometry.down, &y)].map(|(axis, samples)| {
+            let step = axis.step() / samples.every as f64;
+            if recipe.filter == Filter::Bilinear { 1.0 } else { step.max(1.0) }
+        });
+        shapes.push(Triangle {
+            narrow: widths.map(|width| (1.0 / width) as f32),
+            range: [x.first as i32, x.end as i32],
+            bounded: x.first * feed.step % 4 != 0 || x.end * feed.step % 4 != 0,
+        });
     }
     let (across, down) = (Table::across(&across), Table::down(&down));
     let dtype = recipe.target.dtype;
@@ -136,6 +171,7 @@ fn pass(
         transposed: geometry.transposed,
         store: store(dtype, &recipe.affine),
         swapped,
+        triangles: if triangle { shapes } else { vec![] },
     };
     let part = |(plane, channels): &(usize, &'static str)| PlanePart {
         plane: *plane,
@@ -148,6 +184,16 @@ fn pass(
     }
     let planes = planes.iter().map(part).collect();
     Pass { rectangle, content, across, down, sampling, fill, planes }
+}
+
+/// The centres of the outputs of an axis, in samples.
+fn tops(axis: &Axis, samples: &Samples) -> Vec<f64> {
+    let centre = |output: usize| {
+        let along = output as f64 + 0.5;
+        let along = if axis.mirrored { axis.outputs as f64 - along } else { along };
+        samples.position(axis.start + along * axis.step())
+    };
+    (0..axis.outputs).map(centre).collect()
 }
 
 /// The fill as sampling would leave it.

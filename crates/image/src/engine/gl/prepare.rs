@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::api::{Gl, Refused, Texels};
 use super::plan::{Pass, Plan};
-use super::shader::Packing;
+use super::shader::{Packing, Triangle};
 use super::table::Table;
 use crate::colour::Matrix;
 use crate::job::Recipe;
@@ -33,6 +33,8 @@ pub(super) struct ReadyPass {
     /// Columns.
     pub(super) matrix: [f32; 9],
     pub(super) offset: [f32; 3],
+    /// Of each feed whose weights are computed: how they fall, and where samples end.
+    pub(super) shapes: SmallVec<[[[f32; 2]; 2]; 2]>,
 }
 
 /// The plans and programs of one context.
@@ -95,7 +97,13 @@ impl Programs {
         };
         let across = table(gl, &pass.across)?;
         let down = table(gl, &pass.down).inspect_err(|_| gl.delete_texture(across))?;
-        Ok(ReadyPass { across, down, sample, pack, matrix, offset })
+        // The middle of the samples, and how far from it they are: halfway between two.
+        let shape = |triangle: &Triangle| {
+            let [first, end] = triangle.range.map(|at| at as f32);
+            [triangle.narrow, [(first + end - 1.0) / 2.0, (end - first) / 2.0]]
+        };
+        let shapes = pass.sampling.triangles.iter().map(shape).collect();
+        Ok(ReadyPass { across, down, sample, pack, matrix, offset, shapes })
     }
 
     fn program(&mut self, gl: &Gl, text: String) -> Result<Program, Refused> {

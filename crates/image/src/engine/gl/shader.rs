@@ -19,7 +19,7 @@ out vec4 result;
 ";
 
 /// Sums with fewer terms than this are written out.
-const WRITTEN_OUT: usize = 64;
+pub(super) const WRITTEN_OUT: usize = 64;
 
 /// What is sampled, and what becomes of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +31,19 @@ pub(super) struct Sampling {
     pub(super) store: Store,
     /// Whether blue comes first.
     pub(super) swapped: bool,
+    /// The shape of each feed's weights, if they are computed; otherwise they are in the tables.
+    pub(super) triangles: Vec<Triangle>,
+}
+
+/// Weights that fall evenly from a top to zero.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Triangle {
+    /// How much they fall from one sample to the next, across and down.
+    pub(super) narrow: [f32; 2],
+    /// The first and one past the last sample across.
+    pub(super) range: [i32; 2],
+    /// Whether words have bytes outside that range.
+    pub(super) bounded: bool,
 }
 
 /// What sampling leaves.
@@ -51,6 +64,9 @@ impl Sampling {
         for plane in 0..planes {
             let _ = writeln!(text, "uniform sampler2D plane{plane};\nuniform ivec2 base{plane};");
         }
+        for feed in 0..self.triangles.len() {
+            let _ = writeln!(text, "uniform vec2 narrow{feed};\nuniform vec2 middle{feed};");
+        }
         text += "uniform sampler2D across;\nuniform sampler2D down;\nuniform ivec2 origin;\n";
         text += "uniform mat3 matrix;\nuniform vec3 offset;\nuniform vec4 multiply;\n";
         text += "uniform vec4 add;\n";
@@ -59,22 +75,30 @@ impl Sampling {
             false => "    int u = at.x, v = at.y;\n",
             true => "    int u = at.y, v = at.x;\n",
         };
-        text += "    ivec4 left = ivec4(texelFetch(across, ivec2(0, u), 0));\n";
-        text += "    ivec4 top = ivec4(texelFetch(down, ivec2(0, v), 0));\n";
+        text += "    vec4 left = texelFetch(across, ivec2(0, u), 0);\n";
+        text += "    vec4 top = texelFetch(down, ivec2(0, v), 0);\n";
         let mut values = vec![];
         for (index, feed) in self.feeds.iter().enumerate() {
+            self.weights(&mut text, index, feed);
             let runs = (self.across[index], self.down[index]);
             for plane in feed.planes {
-                let _ = writeln!(text, "    ivec2 at{index}{plane} = ivec2(left[{index}], top[{index}]) - base{plane};");
-                sums(&mut text, &format!("{index}{plane}"), *plane, feed.fold, runs);
-                let name = format!("value{index}{plane}");
-                folded(&mut text, &name, &format!("{index}{plane}"), index, feed.fold);
+                let (name, first) = (format!("{index}{plane}"), self.first(index));
+                let _ = writeln!(
+                    text,
+                    "    ivec2 at{name} = ivec2(left.{first}, top.{first}) - base{plane};"
+                );
+                sums(&mut text, &name, index, *plane, feed.fold, runs);
+                folded(&mut text, &name, &format!("left.{first}"), feed.fold);
                 let single = feed.fold.components() == 1;
                 let one = |at: usize| match single {
-                    true => name.clone(),
-                    false => format!("{name}.{}", &"xyzw"[at..=at]),
+                    true => format!("value{name}"),
+                    false => format!("value{name}.{}", &"xyzw"[at..=at]),
                 };
-                values.extend((0..feed.fold.components()).map(one));
+                let scaled = |value: String| match self.triangles.is_empty() {
+                    true => value,
+                    false => format!("{value} * scale{index}"),
+                };
+                values.extend((0..feed.fold.components()).map(one).map(scaled));
             }
         }
         let alpha = if values.len() == 4 { values[3].clone() } else { "1.0".to_owned() };
@@ -101,32 +125,129 @@ impl Sampling {
     }
 }
 
+impl Sampling {
+    /// Which part of a table's first texel has a feed's first word or row.
+    fn first(&self, feed: usize) -> &'static str {
+        let each = if self.triangles.is_empty() { 1 } else { 2 };
+        let at = feed * each;
+        &"xyzw"[at..=at]
+    }
+
+    /// The weights of a feed: `word` and `row` with its number and theirs.
+    fn weights(&self, text: &mut String, index: usize, feed: &Feed) {
+        let (across, down) = (self.across[index], self.down[index]);
+        let Some(triangle) = self.triangles.get(index) else {
+            if across.count * down.count > WRITTEN_OUT {
+                return;
+            }
+            for quad in 0..down.count.div_ceil(4) {
+                let column = down.column + quad;
+                let _ = writeln!(
+                    text,
+                    "    vec4 quad{index}_{quad} = texelFetch(down, ivec2({column}, v), 0);"
+                );
+            }
+            for row in 0..down.count {
+                let (quad, part) = (row / 4, &"xyzw"[row % 4..=row % 4]);
+                let _ = writeln!(text, "    float row{index}_{row} = quad{index}_{quad}.{part};");
+            }
+            for word in 0..across.count {
+                let column = across.column + word;
+                let _ = writeln!(
+                    text,
+                    "    vec4 word{index}_{word} = texelFetch(across, ivec2({column}, u), 0);"
+                );
+            }
+            return;
+        };
+        let top = ["y", "w"][index.min(1)];
+        let _ = writeln!(text, "    float total{index} = 0.0;");
+        for row in 0..down.count {
+            let _ = writeln!(
+                text,
+                "    float row{index}_{row} = max(0.0, 1.0 - abs({row}.5 - top.{top}) * narrow{index}.y);\n    \
+                 total{index} += row{index}_{row};"
+            );
+        }
+        let counted: Vec<String> =
+            (0..4).map(|byte| feed.counts(byte).to_string()).collect();
+        let counted = format!("vec4({})", counted.join(", "));
+        let first = self.first(index);
+        let _ = writeln!(text, "    vec4 all{index} = vec4(0.0);");
+        if feed.step == 3 {
+            let _ = writeln!(
+                text,
+                "    float phase{index} = left.{first} - 3.0 * floor((left.{first} + 0.5) / 3.0);\n    \
+                 float origin{index} = floor((left.{first} * 4.0 + 0.5) / 3.0);"
+            );
+        } else {
+            let _ = writeln!(
+                text,
+                "    float origin{index} = left.{first} * {}.0;", 4 / feed.step
+            );
+        }
+        for word in 0..across.count {
+            let places = match feed.step {
+                // The first byte of a word is the first of a pixel in every third.
+                3 => format!(
+                    "floor((vec4(0.5, 1.5, 2.5, 3.5) + (phase{index} + {}.0)) / 3.0)",
+                    word * 4
+                ),
+                step => {
+                    let place = |byte: usize| ((word * 4 + byte) / step).to_string();
+                    format!("vec4({})", (0..4).map(place).collect::<Vec<_>>().join(", "))
+                }
+            };
+            let name = format!("word{index}_{word}");
+            let _ = writeln!(
+                text,
+                "    vec4 place{index}_{word} = {places};\n    \
+                 vec4 {name} = max(vec4(0.0), 1.0 - abs(place{index}_{word} + 0.5 - left.{top}) * narrow{index}.x);"
+            );
+            if triangle.bounded {
+                let _ = writeln!(
+                    text,
+                    "    {name} *= vec4(lessThan(abs(place{index}_{word} + origin{index} - middle{index}.x), vec4(middle{index}.y)));"
+                );
+            }
+            if counted != "vec4(1, 1, 1, 1)" {
+                let _ = writeln!(text, "    {name} *= {counted};");
+            }
+            let _ = writeln!(text, "    all{index} += {name};");
+        }
+        let each: f64 = feed.bytes.iter().map(|(_, count)| count).sum();
+        let _ = writeln!(
+            text,
+            "    float scale{index} = {each:?} / (dot(all{index}, vec4(1.0)) * total{index});"
+        );
+    }
+}
+
 /// The weighted sums of a plane's words; of pixels of three bytes, three by the words' turn.
-fn sums(text: &mut String, name: &str, plane: usize, fold: Fold, (across, down): (Run, Run)) {
+fn sums(
+    text: &mut String,
+    name: &str,
+    feed: usize,
+    plane: usize,
+    fold: Fold,
+    (across, down): (Run, Run),
+) {
     let turns = if matches!(fold, Fold::Triples(_)) { 3 } else { 1 };
     for turn in 0..turns {
         let _ = writeln!(text, "    vec4 sum{name}{turn} = vec4(0.0);");
     }
     if across.count * down.count <= WRITTEN_OUT {
-        for quad in 0..down.count.div_ceil(4) {
-            let column = down.column + quad;
-            let _ = writeln!(
-                text,
-                "    vec4 rows{name}{quad} = texelFetch(down, ivec2({column}, v), 0);"
-            );
-        }
         for word in 0..across.count {
             let fetch = |row: usize| {
-                let weight = format!("rows{name}{}.{}", row / 4, &"xyzw"[row % 4..=row % 4]);
                 format!(
-                    "texelFetch(plane{plane}, at{name} + ivec2({word}, {row}), 0) * {weight}"
+                    "texelFetch(plane{plane}, at{name} + ivec2({word}, {row}), 0) * row{feed}_{row}"
                 )
             };
             let terms = (0..down.count).map(fetch).collect::<Vec<_>>().join("\n        + ");
-            let (turn, column) = (word % turns, across.column + word);
+            let turn = word % turns;
             let _ = writeln!(
                 text,
-                "    sum{name}{turn} += ({terms})\n        * texelFetch(across, ivec2({column}, u), 0);"
+                "    sum{name}{turn} += ({terms})\n        * word{feed}_{word};"
             );
         }
         return;
@@ -165,7 +286,8 @@ fn sums(text: &mut String, name: &str, plane: usize, fold: Fold, (across, down):
 }
 
 /// The components in the sums of a plane.
-fn folded(text: &mut String, value: &str, name: &str, feed: usize, fold: Fold) {
+fn folded(text: &mut String, name: &str, first: &str, fold: Fold) {
+    let value = format!("value{name}");
     let sum = format!("sum{name}0");
     let _ = match fold {
         Fold::Sum => writeln!(text, "    float {value} = dot({sum}, vec4(1.0));"),
@@ -186,8 +308,8 @@ fn folded(text: &mut String, value: &str, name: &str, feed: usize, fold: Fold) {
             );
             writeln!(
                 text,
-                "    int turn{name} = left[{feed}] % 3;\n    \
-                 {value} = (turn{name} == 0 ? {value} : turn{name} == 1 ? {value}.zxy : {value}.yzx).{names};"
+                "    float turn{name} = {first} - 3.0 * floor(({first} + 0.5) / 3.0);\n    \
+                 {value} = (turn{name} < 0.5 ? {value} : turn{name} < 1.5 ? {value}.zxy : {value}.yzx).{names};"
             )
         }
     };
@@ -220,7 +342,7 @@ impl Packing {
         } else {
             let _ = writeln!(
                 text,
-                "    int x = at / {group}, part = at - x * {group};\n    vec4 full = pixel(x, y);"
+                "    int x = int((float(at) + 0.5) / {group}.0), part = at - x * {group};\n    vec4 full = pixel(x, y);"
             );
             let parts = self.channels.char_indices().map(|(part, name)| {
                 if part + 1 == group {
@@ -250,10 +372,10 @@ impl Packing {
             (_, 3) => {
                 let [a, b, c] = [0, 1, 2].map(|at| &self.channels[at..=at]);
                 format!(
-                    "    int e = first + at.x * 4, last_x = last / 3;\n    \
-                     int x = (e + 3) / 3 - 1, part = e - x * 3;\n    \
-                     vec3 one = pixel(clamp(x, 0, last_x), y).{a}{b}{c};\n    \
-                     vec3 two = pixel(clamp(x + 1, 0, last_x), y).{a}{b}{c};\n    \
+                    "    int e = first + at.x * 4;\n    \
+                     int x = int(floor((float(e) + 0.5) / 3.0)), part = e - x * 3;\n    \
+                     vec3 one = pixel(max(x, 0), y).{a}{b}{c};\n    \
+                     vec3 two = pixel(min(x + 1, last), y).{a}{b}{c};\n    \
                      result = part == 0 ? vec4(one, two.x)\n        \
                      : part == 1 ? vec4(one.yz, two.xy) : vec4(one.z, two);\n"
                 )

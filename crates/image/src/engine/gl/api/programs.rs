@@ -18,6 +18,7 @@ void main() {
 pub(in super::super) enum Value {
     Int(i32),
     Ints([i32; 2]),
+    Vec2([f32; 2]),
     Vec3([f32; 3]),
     Vec4([f32; 4]),
     /// Columns.
@@ -81,6 +82,7 @@ impl Gl {
                 match value {
                     Value::Int(x) => self.raw.uniform_1_i32(at.as_ref(), *x),
                     Value::Ints([x, y]) => self.raw.uniform_2_i32(at.as_ref(), *x, *y),
+                    Value::Vec2(v) => self.raw.uniform_2_f32_slice(at.as_ref(), v),
                     Value::Vec3(v) => self.raw.uniform_3_f32_slice(at.as_ref(), v),
                     Value::Vec4(v) => self.raw.uniform_4_f32_slice(at.as_ref(), v),
                     Value::Mat3(m) => self.raw.uniform_matrix_3_f32_slice(at.as_ref(), false, m),
