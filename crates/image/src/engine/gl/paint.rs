@@ -149,8 +149,20 @@ impl Painter {
             values.push((narrow, Value::Vec2(shape[0])));
             values.push((middle, Value::Vec2(shape[1])));
         }
-        textures.push(("across", own.across));
-        textures.push(("down", own.down));
+        const LINES: [[(&str, &str); 2]; 2] = [
+            [("across0", "across_limits0"), ("down0", "down_limits0")],
+            [("across1", "across_limits1"), ("down1", "down_limits1")],
+        ];
+        match own.tables {
+            Some([across, down]) => textures.extend([("across", across), ("down", down)]),
+            None => {
+                for ((name, limits), line) in LINES.iter().flatten().zip(own.lines.iter().flatten())
+                {
+                    values.push((name, Value::Vec4(line.values)));
+                    values.push((limits, Value::Vec2(line.limits)));
+                }
+            }
+        }
         let affine = &work.recipe.affine;
         values.push(("origin", Value::Ints([area.x, area.y])));
         values.push(("matrix", Value::Mat3(own.matrix)));

@@ -33,6 +33,8 @@ pub(super) struct Sampling {
     pub(super) swapped: bool,
     /// The shape of each feed's weights, if they are computed; otherwise they are in the tables.
     pub(super) triangles: Vec<Triangle>,
+    /// Whether triangles stand on lines, so that there are no tables.
+    pub(super) lines: bool,
 }
 
 /// Weights that fall evenly from a top to zero.
@@ -67,7 +69,16 @@ impl Sampling {
         for feed in 0..self.triangles.len() {
             let _ = writeln!(text, "uniform vec2 narrow{feed};\nuniform vec2 middle{feed};");
         }
-        text += "uniform sampler2D across;\nuniform sampler2D down;\nuniform ivec2 origin;\n";
+        if self.lines {
+            for feed in 0..self.triangles.len() {
+                for axis in ["across", "down"] {
+                    let _ = writeln!(text, "uniform vec4 {axis}{feed};\nuniform vec2 {axis}_limits{feed};");
+                }
+            }
+        } else {
+            text += "uniform sampler2D across;\nuniform sampler2D down;\n";
+        }
+        text += "uniform ivec2 origin;\n";
         text += "uniform mat3 matrix;\nuniform vec3 offset;\nuniform vec4 multiply;\n";
         text += "uniform vec4 add;\n";
         text += "void main() {\n    ivec2 at = ivec2(gl_FragCoord.xy) - origin;\n";
@@ -75,8 +86,12 @@ impl Sampling {
             false => "    int u = at.x, v = at.y;\n",
             true => "    int u = at.y, v = at.x;\n",
         };
-        text += "    vec4 left = texelFetch(across, ivec2(0, u), 0);\n";
-        text += "    vec4 top = texelFetch(down, ivec2(0, v), 0);\n";
+        if self.lines {
+            self.firsts(&mut text);
+        } else {
+            text += "    vec4 left = texelFetch(across, ivec2(0, u), 0);\n";
+            text += "    vec4 top = texelFetch(down, ivec2(0, v), 0);\n";
+        }
         let mut values = vec![];
         for (index, feed) in self.feeds.iter().enumerate() {
             self.weights(&mut text, index, feed);
@@ -126,6 +141,27 @@ impl Sampling {
 }
 
 impl Sampling {
+    /// What the first texel of a table would have, from lines.
+    fn firsts(&self, text: &mut String) {
+        text.push_str("    vec4 left = vec4(0.0), top = vec4(0.0);\n");
+        for (index, feed) in self.feeds.iter().enumerate() {
+            for (all, axis, output) in [("left", "across", "u"), ("top", "down", "v")] {
+                let (first, place) = [("x", "y"), ("z", "w")][index.min(1)];
+                let name = format!("{axis}{index}");
+                let origin = match (axis, feed.step) {
+                    ("down", _) => format!("{all}.{first}"),
+                    (_, 3) => format!("floor(({all}.{first} * 4.0 + 0.5) / 3.0)"),
+                    (_, step) => format!("{all}.{first} * {}.0", 4 / step),
+                };
+                let _ = writeln!(
+                    text,
+                    "    {all}.{first} = clamp(floor({name}.x + {name}.y * float({output})), {axis}_limits{index}.x, {axis}_limits{index}.y);\n    \
+                     {all}.{place} = {name}.z + {name}.w * float({output}) - {origin};"
+                );
+            }
+        }
+    }
+
     /// Which part of a table's first texel has a feed's first word or row.
     fn first(&self, feed: usize) -> &'static str {
         let each = if self.triangles.is_empty() { 1 } else { 2 };
