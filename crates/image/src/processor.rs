@@ -150,8 +150,8 @@ impl ImageProcessor {
         memory: Option<TensorMemory>,
     ) -> Result<TensorDyn> {
         let make = |memory: Option<TensorMemory>| -> Result<TensorDyn> {
-            let own = memory
-                .and_then(|memory| self.engines.iter().find_map(|own| own.allocator(memory)));
+            let own =
+                memory.and_then(|memory| self.engines.iter().find_map(|own| own.allocator(memory)));
             Ok(match own {
                 Some(own) => TensorDyn::image_in(own, width, height, format, dtype, None, None)?,
                 None => TensorDyn::image(width, height, format, dtype, None, memory, None)?,

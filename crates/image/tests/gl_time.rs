@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use tenure_image::{Convert, EngineKind, Filter, Fit, ImageProcessor, ImageProcessorConfig};
 use tenure_image::Normalize;
+use tenure_image::{Convert, EngineKind, Filter, Fit, ImageProcessor, ImageProcessorConfig};
 use tenure_layout::{DType, PixelFormat};
 use tenure_tensor::TensorMemory;
 

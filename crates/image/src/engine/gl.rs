@@ -74,7 +74,7 @@ impl OpenGl {
     fn running(&self) -> Result<&Running> {
         let absent = |reason: &String| refused(format!("there is no OpenGL ES 3 here: {reason}"));
         let running = self.worker.as_ref().map_err(absent)?;
-        if running.worker.lost.load(Ordering::Relaxed) {
+        if running.worker.state.lost.load(Ordering::Relaxed) {
             return Err(refused(LOST));
         }
         Ok(running)
@@ -138,7 +138,7 @@ impl Engine for OpenGl {
         let abilities = &running.worker.abilities;
         let (from, to) = (&job.recipe.source, &job.recipe.target);
         Ok(format!(
-            "{} {}x{} ({}) to {} {} {}x{} ({}) with {} ({})",
+            "{} {}x{} ({}) to {} {} {}x{} ({}) with {} ({}), {} imports kept",
             from.format,
             from.width,
             from.height,
@@ -150,6 +150,7 @@ impl Engine for OpenGl {
             running.way(&job.target),
             abilities.renderer,
             abilities.platform,
+            running.worker.state.imports.load(Ordering::Relaxed),
         ))
     }
 

@@ -10,8 +10,7 @@ use glow::{Buffer, Framebuffer, HasContext, Texture};
 
 use super::display::{Display, Image};
 
-type TexSubImage =
-    unsafe extern "system" fn(u32, i32, i32, i32, i32, i32, u32, u32, *const c_void);
+type TexSubImage = unsafe extern "system" fn(u32, i32, i32, i32, i32, i32, u32, u32, *const c_void);
 type ReadPixels = unsafe extern "system" fn(i32, i32, i32, i32, u32, u32, *mut c_void);
 type ImageTarget = unsafe extern "system" fn(u32, *mut c_void);
 type ResetStatus = unsafe extern "system" fn() -> u32;
@@ -88,9 +87,8 @@ impl Gl {
         let extensions = raw.supported_extensions();
         let has = |name: &str| extensions.contains(name);
         let newest = (version.major, version.minor) >= (3, 2);
-        let floats = newest
-            || has("GL_EXT_color_buffer_float")
-            || has("GL_EXT_color_buffer_half_float");
+        let floats =
+            newest || has("GL_EXT_color_buffer_float") || has("GL_EXT_color_buffer_half_float");
         let image_target = image_target.filter(|_| has("GL_OES_EGL_image"));
         let reset_status = reset_status.filter(|_| newest || has("GL_KHR_robustness"));
         // SAFETY: as said above.
@@ -210,7 +208,15 @@ impl Gl {
             let (width, height) = (width as i32, height as i32);
             let data = values.as_ptr().cast();
             (self.tex_sub_image)(
-                glow::TEXTURE_2D, 0, 0, 0, width, height, glow::RGBA, glow::FLOAT, data,
+                glow::TEXTURE_2D,
+                0,
+                0,
+                0,
+                width,
+                height,
+                glow::RGBA,
+                glow::FLOAT,
+                data,
             );
         }
     }

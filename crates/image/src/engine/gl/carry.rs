@@ -1,6 +1,8 @@
 //! A painter's planes in and out: imported, from pixel buffers, or copied.
 #![expect(unsafe_code, reason = "promises transfers that planes are held")]
 
+use std::sync::atomic::Ordering;
+
 use smallvec::SmallVec;
 
 use super::api::{Refused, Texels};
@@ -61,8 +63,11 @@ impl Painter {
     ) -> Result<(), Refused> {
         // Nothing is written if something went wrong before.
         self.gl.check("drawing")?;
-        let parts =
-            ready.plan.passes.iter().flat_map(|pass| pass.planes.iter().map(move |part| (pass, part)));
+        let parts = ready
+            .plan
+            .passes
+            .iter()
+            .flat_map(|pass| pass.planes.iter().map(move |part| (pass, part)));
         for ((pass, part), surface) in parts.zip(surfaces) {
             let Some(plane) = work.target.planes.get(part.plane) else { continue };
             let rectangle = pass.rectangle;
@@ -91,6 +96,9 @@ impl Painter {
         in_buffer: bool,
         work: impl FnOnce(&mut Painter, Rows),
     ) -> Result<(), Refused> {
+        if !matches!(rows.place, Place::Buffer(..)) {
+            self.state.copies.fetch_add(1, Ordering::Relaxed);
+        }
         match rows.place {
             Place::Buffer(buffer, offset) if !in_buffer => {
                 let end = offset + rows.stride * (rows.count - 1) + rows.bytes;

@@ -1,7 +1,7 @@
 //! EGL without a screen: library, display, context, images of memory, fences.
 #![expect(unsafe_code, reason = "calls EGL, which is loaded at run time")]
 
-use std::ffi::{c_void, CStr};
+use std::ffi::{CStr, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
 
@@ -119,7 +119,9 @@ impl Display {
             .get_proc_address("eglDupNativeFenceFDANDROID")
             .filter(|_| has(&words, "EGL_ANDROID_native_fence_sync"))
             // SAFETY: the extension gives the function this type.
-            .map(|function| unsafe { std::mem::transmute::<extern "system" fn(), DupFence>(function) });
+            .map(|function| unsafe {
+                std::mem::transmute::<extern "system" fn(), DupFence>(function)
+            });
         let own = Display { egl, display, context, surface, platform, imports, dup_fence };
         egl.make_current(display, surface, surface, Some(context))
             .map_err(said("eglMakeCurrent"))?;
@@ -165,18 +167,14 @@ impl Display {
             )
         };
         let (context, buffer) = nothing;
-        let image = self.egl.create_image(self.display, context, LINUX_DMA_BUF, buffer, &attributes);
+        let image =
+            self.egl.create_image(self.display, context, LINUX_DMA_BUF, buffer, &attributes);
         image.map(Image).map_err(|error| format!("eglCreateImage: {error}"))
     }
 
     pub(super) fn forget(&self, image: Image) {
         // Nobody is left to tell.
         let _ = self.egl.destroy_image(self.display, image.0);
-    }
-
-    /// Whether [`Display::fence`] can work.
-    pub(super) fn has_fences(&self) -> bool {
-        self.dup_fence.is_some()
     }
 
     /// A sync file for everything given to the GPU so far; `flush` gives the driver the commands.

@@ -66,23 +66,17 @@ pub(super) const fn feeds(format: PixelFormat) -> &'static [Feed] {
         PixelFormat::Bgra => const { &[feed(&[0], 0, 4, FOUR, Fold::Bytes("zyxw"))] },
         PixelFormat::Grey => const { &[LUMA] },
         PixelFormat::Yuyv => {
-            const {
-                &[feed(&[0], 0, 2, ONE, Fold::Sum), feed(&[0], 1, 4, ODD, Fold::Bytes("yw"))]
-            }
+            const { &[feed(&[0], 0, 2, ONE, Fold::Sum), feed(&[0], 1, 4, ODD, Fold::Bytes("yw"))] }
         }
         PixelFormat::Uyvy => {
-            const {
-                &[feed(&[0], 0, 2, SECOND, Fold::Sum), feed(&[0], 1, 4, EVEN, Fold::Bytes("xz"))]
-            }
+            const { &[feed(&[0], 0, 2, SECOND, Fold::Sum), feed(&[0], 1, 4, EVEN, Fold::Bytes("xz"))] }
         }
         PixelFormat::Nv12 | PixelFormat::Nv16 | PixelFormat::Nv24 => {
             const { &[LUMA, feed(&[1], 1, 2, TWO, Fold::Pairs("xy"))] }
         }
         PixelFormat::Nv21 => const { &[LUMA, feed(&[1], 1, 2, TWO, Fold::Pairs("yx"))] },
         PixelFormat::P010 => {
-            const {
-                &[feed(&[0], 0, 2, WIDE, Fold::Sum), feed(&[1], 1, 4, TWO_WIDE, Fold::Wide)]
-            }
+            const { &[feed(&[0], 0, 2, WIDE, Fold::Sum), feed(&[1], 1, 4, TWO_WIDE, Fold::Wide)] }
         }
         PixelFormat::I420 => const { &[LUMA, feed(&[1, 2], 1, 1, ONE, Fold::Sum)] },
         PixelFormat::PlanarRgb => const { &[feed(&[0, 1, 2], 0, 1, ONE, Fold::Sum)] },

@@ -1,10 +1,11 @@
 //! One conversion on the GPU: planes in, pictures drawn, planes out.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use glow::{Framebuffer, Texture};
 use smallvec::SmallVec;
+use tenure_memory::{Access, Buffer, Fence, TensorMemory};
 
 use super::api::{Area, Gl, LOST, Refused, Texels, Value};
 use super::buffers::Buffers;
@@ -27,6 +28,40 @@ pub(super) struct Work {
     pub(super) target: Side,
 }
 
+impl Work {
+    /// Whether the memory of both sides kept its bytes.
+    pub(super) fn intact(&self) -> Result<()> {
+        self.source.intact()?;
+        self.target.intact()
+    }
+
+    /// Lets others that use the memory, devices and processes, wait for this work.
+    fn tell_devices(&self, fence: &Fence) {
+        let sides = [(&self.source, Access::KernelRead), (&self.target, Access::KernelWrite)];
+        for (side, access) in sides {
+            for raw in side.allocations().filter(|raw| raw.memory() == TensorMemory::Dma) {
+                // Kernels before 6.0 cannot; the holds keep this process away all the same.
+                let _ = Buffer::from_shared(Arc::clone(raw)).add_fence(fence, access);
+            }
+        }
+    }
+}
+
+/// What others are told of a context.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// Whether it is lost.
+    pub(super) lost: AtomicBool,
+    /// Imports that are kept.
+    pub(super) imports: AtomicUsize,
+    /// Planes that were copied so far.
+    pub(super) copies: AtomicUsize,
+}
+
+fn refused(reason: String) -> Error {
+    Error::Engine { engine: "gl", reason }
+}
+
 /// A context and everything that is kept in it.
 pub(super) struct Painter {
     pub(super) gl: Gl,
@@ -35,7 +70,7 @@ pub(super) struct Painter {
     programs: Programs,
     /// Rows on their way to or from memory that is no multiple of words.
     pub(super) rows: Vec<u8>,
-    lost: Arc<AtomicBool>,
+    pub(super) state: Arc<State>,
     /// Last, so that the context goes last.
     pub(super) display: Display,
 }
@@ -44,14 +79,14 @@ pub(super) struct Painter {
 pub(super) type Sampled = (Texture, [i32; 2]);
 
 impl Painter {
-    pub(super) fn new(gl: Gl, display: Display, lost: Arc<AtomicBool>) -> Painter {
+    pub(super) fn new(gl: Gl, display: Display, state: Arc<State>) -> Painter {
         Painter {
             gl,
             imports: Imports::default(),
             scratch: Scratch::default(),
             programs: Programs::default(),
             rows: vec![],
-            lost,
+            state,
             display,
         }
     }
@@ -73,26 +108,48 @@ impl Painter {
         &self.gl
     }
 
-    /// Converts, and waits until it is done.
-    pub(super) fn convert(&mut self, work: &Work, buffers: &Buffers) -> Result<()> {
-        let refused = |reason| Error::Engine { engine: "gl", reason };
-        if self.lost.load(Ordering::Relaxed) {
+    /// Converts, and waits until it is done; or, if asked to and both sides are the GPU's to
+    /// reach, gives what to wait for.
+    pub(super) fn convert(
+        &mut self,
+        work: &Work,
+        buffers: &Buffers,
+        wait: bool,
+    ) -> Result<Option<Fence>> {
+        if self.state.lost.load(Ordering::Relaxed) {
             return Err(refused(LOST.to_owned()));
         }
         self.imports.tidy(&self.gl);
         let drawn = self.paint(work, buffers);
+        self.state.imports.store(self.imports.len(), Ordering::Relaxed);
+        if let (Ok(true), false) = (&drawn, wait)
+            && let Some(fence) = self.display.fence(|| self.gl.flush())
+        {
+            self.check()?;
+            let fence = Fence::from_fd(fence)?;
+            work.tell_devices(&fence);
+            return Ok(Some(fence));
+        }
         self.gl.finish();
         // Errors of this conversion must not be the next one's.
-        let checked = self.gl.check("converting");
-        let result = drawn.and(checked);
-        let lost = result.as_ref().is_err_and(|reason| reason.contains(LOST));
-        self.lost.store(lost, Ordering::Relaxed);
-        result.map_err(refused)?;
-        work.source.intact()?;
-        work.target.intact()
+        let checked = self.check();
+        drawn.map_err(refused)?;
+        checked?;
+        work.intact()?;
+        Ok(None)
     }
 
-    fn paint(&mut self, work: &Work, buffers: &Buffers) -> Result<(), Refused> {
+    /// Whether everything went well so far; a context that was lost is not used again.
+    pub(super) fn check(&self) -> Result<()> {
+        let checked = self.gl.check("converting");
+        if checked.as_ref().is_err_and(|reason| reason.contains(LOST)) {
+            self.state.lost.store(true, Ordering::Relaxed);
+        }
+        checked.map_err(refused)
+    }
+
+    /// Says whether the destination was drawn where it is, not copied.
+    fn paint(&mut self, work: &Work, buffers: &Buffers) -> Result<bool, Refused> {
         let ready = self.programs.ready(&self.gl, &work.recipe)?;
         let sources = self.sources(work, buffers)?;
         let (surfaces, imported) = self.surfaces(work, &ready)?;
@@ -107,7 +164,7 @@ impl Painter {
         if !imported {
             self.download(work, buffers, &ready, &surfaces)?;
         }
-        Ok(())
+        Ok(imported)
     }
 
     /// Samples straight into the destination.
@@ -266,7 +323,11 @@ impl Painter {
         ready: &Ready,
     ) -> Result<(SmallVec<[Surface; 4]>, bool), Refused> {
         let parts = || {
-            ready.plan.passes.iter().flat_map(|pass| pass.planes.iter().map(move |part| (pass, part)))
+            ready
+                .plan
+                .passes
+                .iter()
+                .flat_map(|pass| pass.planes.iter().map(move |part| (pass, part)))
         };
         let target = &work.target;
         if target.slack {

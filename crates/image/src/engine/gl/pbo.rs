@@ -88,8 +88,7 @@ impl Allocator for Pixels {
         let (buffer, shift) =
             ask(&self.orders, |reply| Order::Allocate { bytes: size, align, reply })?;
         let (orders, names) = (self.orders.clone(), Arc::clone(&self.names));
-        let raw =
-            RawBuffer::new(Pbo { orders, names, buffer, size, align, shift }, request.name());
+        let raw = RawBuffer::new(Pbo { orders, names, buffer, size, align, shift }, request.name());
         lock(&self.names).push((raw.identity().id(), buffer, shift));
         Ok(raw)
     }

@@ -130,12 +130,7 @@ fn pass_with(
         let (x, y) = (region.x / target.across, region.y / target.down);
         let right = (region.x + region.width).div_ceil(target.across);
         let bottom = (region.y + region.height).div_ceil(target.down);
-        Area {
-            x: x as i32,
-            y: y as i32,
-            width: (right - x) as i32,
-            height: (bottom - y) as i32,
-        }
+        Area { x: x as i32, y: y as i32, width: (right - x) as i32, height: (bottom - y) as i32 }
     };
     let (rectangle, content) = (area(geometry.rectangle), area(geometry.content));
     let content = Area { x: content.x - rectangle.x, y: content.y - rectangle.y, ..content };
@@ -207,12 +202,7 @@ fn sampled_fill(recipe: &Recipe, store: Store) -> [f32; 4] {
 }
 
 /// One element of the fill, as bytes.
-fn element(
-    dtype: DType,
-    affine: &Affine,
-    fill: [f64; 4],
-    channel: usize,
-) -> SmallVec<[u8; 4]> {
+fn element(dtype: DType, affine: &Affine, fill: [f64; 4], channel: usize) -> SmallVec<[u8; 4]> {
     let real = fill[channel] * f64::from(affine.multiply[channel]) + f64::from(affine.add[channel]);
     match dtype {
         DType::I8 => SmallVec::from_slice(&(real.round().clamp(-128.0, 127.0) as i8).to_le_bytes()),

@@ -62,7 +62,8 @@ pub(super) enum Store {
 impl Sampling {
     pub(super) fn text(&self) -> String {
         let mut text = String::from(HEAD);
-        let planes = self.feeds.iter().flat_map(|feed| feed.planes).max().map_or(1, |last| last + 1);
+        let planes =
+            self.feeds.iter().flat_map(|feed| feed.planes).max().map_or(1, |last| last + 1);
         for plane in 0..planes {
             let _ = writeln!(text, "uniform sampler2D plane{plane};\nuniform ivec2 base{plane};");
         }
@@ -72,7 +73,10 @@ impl Sampling {
         if self.lines {
             for feed in 0..self.triangles.len() {
                 for axis in ["across", "down"] {
-                    let _ = writeln!(text, "uniform vec4 {axis}{feed};\nuniform vec2 {axis}_limits{feed};");
+                    let _ = writeln!(
+                        text,
+                        "uniform vec4 {axis}{feed};\nuniform vec2 {axis}_limits{feed};"
+                    );
                 }
             }
         } else {
@@ -205,8 +209,7 @@ impl Sampling {
                  total{index} += row{index}_{row};"
             );
         }
-        let counted: Vec<String> =
-            (0..4).map(|byte| feed.counts(byte).to_string()).collect();
+        let counted: Vec<String> = (0..4).map(|byte| feed.counts(byte).to_string()).collect();
         let counted = format!("vec4({})", counted.join(", "));
         let first = self.first(index);
         let _ = writeln!(text, "    vec4 all{index} = vec4(0.0);");
@@ -217,10 +220,7 @@ impl Sampling {
                  float origin{index} = floor((left.{first} * 4.0 + 0.5) / 3.0);"
             );
         } else {
-            let _ = writeln!(
-                text,
-                "    float origin{index} = left.{first} * {}.0;", 4 / feed.step
-            );
+            let _ = writeln!(text, "    float origin{index} = left.{first} * {}.0;", 4 / feed.step);
         }
         for word in 0..across.count {
             let places = match feed.step {
@@ -281,10 +281,8 @@ fn sums(
             };
             let terms = (0..down.count).map(fetch).collect::<Vec<_>>().join("\n        + ");
             let turn = word % turns;
-            let _ = writeln!(
-                text,
-                "    sum{name}{turn} += ({terms})\n        * word{feed}_{word};"
-            );
+            let _ =
+                writeln!(text, "    sum{name}{turn} += ({terms})\n        * word{feed}_{word};");
         }
         return;
     }
@@ -363,7 +361,8 @@ impl Packing {
     pub(super) fn text(self) -> String {
         let mut text = String::from(HEAD);
         text += "uniform sampler2D picture;\nuniform ivec2 origin;\nuniform int first;\n";
-        text += "uniform int last;\nuniform int top;\nuniform vec4 channel;\nuniform vec4 multiply;\n";
+        text +=
+            "uniform int last;\nuniform int top;\nuniform vec4 channel;\nuniform vec4 multiply;\n";
         text += "uniform vec4 add;\n";
         let group = self.channels.len();
         let bytes = self.dtype.size().unwrap_or(1);

@@ -108,6 +108,14 @@ impl Side {
         });
     }
 
+    /// The allocations that the planes are in.
+    pub(super) fn allocations(&self) -> impl Iterator<Item = &Arc<RawBuffer>> {
+        self.planes.iter().filter_map(|plane| match &plane.bytes {
+            Bytes::Memory { raw, .. } => Some(raw),
+            Bytes::Pixels { .. } => None,
+        })
+    }
+
     /// Whether the memory kept its bytes.
     pub(super) fn intact(&self) -> Result<()> {
         self.held.as_ref().map_or(Ok(()), Held::intact)

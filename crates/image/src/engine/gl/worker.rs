@@ -3,31 +3,48 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use glow::Buffer;
+use tenure_memory::Fence;
 
 use super::api::Gl;
 use super::buffers::Buffers;
 use super::display::Display;
-use super::paint::{Painter, Work};
+use super::paint::{Painter, State, Work};
 use super::pbo::Address;
 use crate::{Error, Result};
 
 /// What the worker is asked for.
 pub(super) enum Order {
     /// A picture.
-    Convert { work: Box<Work>, done: Done },
+    Convert {
+        work: Box<Work>,
+        done: Done,
+    },
     /// A pixel buffer, and where in it the first aligned byte is.
-    Allocate { bytes: usize, align: usize, reply: SyncSender<Result<(Buffer, usize), String>> },
+    Allocate {
+        bytes: usize,
+        align: usize,
+        reply: SyncSender<Result<(Buffer, usize), String>>,
+    },
     /// The address of a buffer's first byte.
-    Map { buffer: Buffer, reply: SyncSender<Result<Address, String>> },
-    Unmap { buffer: Buffer },
-    Free { buffer: Buffer },
+    Map {
+        buffer: Buffer,
+        reply: SyncSender<Result<Address, String>>,
+    },
+    Unmap {
+        buffer: Buffer,
+    },
+    Free {
+        buffer: Buffer,
+    },
     /// The end, as soon as nothing is mapped; the answer says whether that is now.
-    Stop { reply: SyncSender<bool> },
+    Stop {
+        reply: SyncSender<bool>,
+    },
 }
 
 /// How the end of a conversion is told.
@@ -54,8 +71,8 @@ pub(super) struct Abilities {
 pub(super) struct Worker {
     pub(super) orders: Sender<Order>,
     pub(super) abilities: Abilities,
-    /// Whether the context is.
-    pub(super) lost: Arc<AtomicBool>,
+    /// How the context is.
+    pub(super) state: Arc<State>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -67,8 +84,8 @@ impl Worker {
     pub(super) fn start() -> Result<Worker, String> {
         let (orders, received) = channel();
         let (reply, answer) = sync_channel(1);
-        let lost = Arc::new(AtomicBool::new(false));
-        let loss = Arc::clone(&lost);
+        let state = Arc::new(State::default());
+        let own_state = Arc::clone(&state);
         let thread = thread::Builder::new()
             .name("tenure-gl".to_owned())
             .spawn(move || {
@@ -78,7 +95,7 @@ impl Worker {
                 });
                 match opened {
                     Ok((display, gl)) => {
-                        let mut painter = Painter::new(gl, display, loss);
+                        let mut painter = Painter::new(gl, display, own_state);
                         let _ = reply.send(Ok(painter.abilities()));
                         work(&mut painter, &received);
                     }
@@ -89,7 +106,7 @@ impl Worker {
             })
             .map_err(|error| format!("no thread: {error}"))?;
         let abilities = answer.recv().map_err(|_| "the driver ended the thread".to_owned())??;
-        Ok(Worker { orders, abilities, lost, thread: Some(thread) })
+        Ok(Worker { orders, abilities, state, thread: Some(thread) })
     }
 }
 
@@ -104,19 +121,42 @@ impl Drop for Worker {
     }
 }
 
+/// A conversion that the GPU has not finished.
+struct Pending {
+    fence: Fence,
+    work: Box<Work>,
+    done: Done,
+}
+
+/// How often pending conversions are looked at while nothing else is to do.
+const LOOK: Duration = Duration::from_millis(1);
+
 fn work(painter: &mut Painter, orders: &Receiver<Order>) {
     let mut buffers = Buffers::default();
+    let mut pending: Vec<Pending> = vec![];
     let mut stopped = false;
-    while let Ok(order) = orders.recv() {
+    loop {
+        let order = match pending.is_empty() {
+            true => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            false => orders.recv_timeout(LOOK),
+        };
+        settle(painter, &mut pending);
+        let order = match order {
+            Ok(order) => order,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
         match order {
             Order::Convert { work, done } => {
+                let wait = matches!(done, Done::Reply(_));
                 let result = match stopped {
-                    false => painter.convert(&work, &buffers),
+                    false => painter.convert(&work, &buffers, wait),
                     true => Err(gone()),
                 };
-                // Before it is said to be done, so that whoever waits may use the bytes at once.
-                drop(work);
-                done.tell(result);
+                match result {
+                    Ok(Some(fence)) => pending.push(Pending { fence, work, done }),
+                    other => done.tell(work, other.map(drop)),
+                }
             }
             Order::Allocate { bytes, align, reply } => {
                 let made = match stopped {
@@ -140,8 +180,20 @@ fn work(painter: &mut Painter, orders: &Receiver<Order>) {
             }
         }
         if stopped && !buffers.any_mapped() {
+            painter.gl().finish();
+            settle(painter, &mut pending);
             return;
         }
+    }
+}
+
+/// Tells of the conversions that are done.
+fn settle(painter: &Painter, pending: &mut Vec<Pending>) {
+    let settled = |own: &mut Pending| own.fence.is_done().unwrap_or(true);
+    for Pending { fence, work, done } in pending.extract_if(.., settled) {
+        let result = fence.wait(None).map(drop).map_err(Error::from);
+        let result = result.and_then(|()| painter.check()).and_then(|()| work.intact());
+        done.tell(work, result);
     }
 }
 
@@ -150,7 +202,9 @@ fn gone() -> Error {
 }
 
 impl Done {
-    fn tell(self, result: Result<()>) {
+    fn tell(self, work: Box<Work>, result: Result<()>) {
+        // Before it is said to be done, so that whoever waits may use the bytes at once.
+        drop(work);
         match self {
             // Whoever asked may have gone.
             Done::Reply(reply) => {

@@ -33,8 +33,7 @@ impl Gl {
         unsafe {
             let program = self.raw.create_program()?;
             let mut log = String::new();
-            let sources =
-                [(glow::VERTEX_SHADER, VERTICES), (glow::FRAGMENT_SHADER, fragments)];
+            let sources = [(glow::VERTEX_SHADER, VERTICES), (glow::FRAGMENT_SHADER, fragments)];
             for (kind, source) in sources {
                 let shader = self.raw.create_shader(kind)?;
                 self.raw.shader_source(shader, source);
