@@ -33,7 +33,7 @@ impl Painter {
     ) -> Result<SmallVec<[Sampled; 4]>, Refused> {
         let mut sampled = SmallVec::new();
         for (index, plane) in work.source.planes.iter().enumerate() {
-            if let Some(texture) = self.imports.to_sample(&self.display, &self.gl, plane) {
+            if let Some(texture) = self.imports.sampled(&self.display, &self.gl, plane) {
                 sampled.push((texture, [0, 0]));
                 continue;
             }

@@ -44,18 +44,13 @@ pub(super) struct Imports {
 
 impl Imports {
     /// The plane as a texture to sample, if it can be imported.
-    pub(super) fn to_sample(
-        &mut self,
-        display: &Display,
-        gl: &Gl,
-        plane: &Plane,
-    ) -> Option<Texture> {
+    pub(super) fn sampled(&mut self, display: &Display, gl: &Gl, plane: &Plane) -> Option<Texture> {
         let at = self.find(display, gl, plane, false)?;
         Some(self.known[at].texture)
     }
 
     /// The plane as a target to draw into, if it can be imported.
-    pub(super) fn to_draw(
+    pub(super) fn drawn(
         &mut self,
         display: &Display,
         gl: &Gl,

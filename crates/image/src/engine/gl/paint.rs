@@ -334,7 +334,7 @@ impl Painter {
             let mut surfaces = SmallVec::new();
             for (pass, part) in parts() {
                 let Some(plane) = target.planes.get(part.plane) else { break };
-                let Some(own) = self.imports.to_draw(&self.display, &self.gl, plane) else { break };
+                let Some(own) = self.imports.drawn(&self.display, &self.gl, plane) else { break };
                 let first = all_bytes(part, &work.recipe, pass.rectangle.x);
                 surfaces.push(Surface {
                     framebuffer: own,

@@ -154,7 +154,7 @@ fn pass_with(
         shapes.push(Triangle {
             narrow: widths.map(|width| (1.0 / width) as f32),
             range: [x.first as i32, x.end as i32],
-            bounded: x.first * feed.step % 4 != 0 || x.end * feed.step % 4 != 0,
+            bounded: ![x.first, x.end].iter().all(|at| (at * feed.step).is_multiple_of(4)),
         });
     }
     let (across, down) = (Table::across(&across), Table::down(&down));
