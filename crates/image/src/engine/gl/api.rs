@@ -43,6 +43,8 @@ pub(super) enum Texels {
     Halves,
     /// Four floats.
     Floats,
+    /// Four words: what is packed before it is copied out.
+    Quads,
 }
 
 /// A rectangle of texels.
@@ -148,6 +150,7 @@ impl Gl {
             Texels::Words => glow::RGBA8,
             Texels::Halves => glow::RGBA16F,
             Texels::Floats => glow::RGBA32F,
+            Texels::Quads => glow::RGBA32UI,
         };
         // SAFETY: see the head of this impl.
         let texture = unsafe {
@@ -305,6 +308,13 @@ impl Gl {
         }
     }
 
+    /// Fills an area of a target of [`Texels::Quads`] with one word.
+    pub(super) fn clear_quads(&self, to: Framebuffer, area: Area, word: u32) {
+        self.aim(to, area, [true; 4]);
+        // SAFETY: see the head of this impl.
+        unsafe { self.raw.clear_buffer_u32_slice(glow::COLOR, 0, &[word; 4]) }
+    }
+
     /// Draws over an area; only the bytes of the mask.
     pub(super) fn draw(&self, to: Framebuffer, area: Area, mask: [bool; 4]) {
         self.aim(to, area, mask);
@@ -323,52 +333,56 @@ impl Gl {
         }
     }
 
-    /// Words of a target into memory.
+    /// Texels of a target into memory.
     ///
     /// # Safety
-    /// The rows of `area`, `row_words` words apart from `address`, must be valid for writes.
+    /// The rows of `area`, `row_texels` texels apart from `address`, must be valid for writes.
     pub(super) unsafe fn read(
         &self,
-        from: Framebuffer,
+        from: (Framebuffer, Texels),
         area: Area,
-        row_words: usize,
+        row_texels: usize,
         address: *mut u8,
     ) {
         // SAFETY: by the caller's promise.
-        unsafe { self.read_to(from, None, area, row_words, address.cast()) }
+        unsafe { self.read_to(from, None, area, row_texels, address.cast()) }
     }
 
-    /// Words of a target into a pixel buffer, `offset` bytes into it.
+    /// Texels of a target into a pixel buffer, `offset` bytes into it.
     pub(super) fn read_into(
         &self,
-        from: Framebuffer,
+        from: (Framebuffer, Texels),
         area: Area,
-        row_words: usize,
+        row_texels: usize,
         (buffer, offset): (Buffer, usize),
     ) {
         let offset = std::ptr::without_provenance_mut(offset);
         // SAFETY: with a buffer bound the address is an offset, which OpenGL checks.
-        unsafe { self.read_to(from, Some(buffer), area, row_words, offset) }
+        unsafe { self.read_to(from, Some(buffer), area, row_texels, offset) }
     }
 
     /// # Safety
     /// Without a buffer, as [`Gl::read`].
     unsafe fn read_to(
         &self,
-        from: Framebuffer,
+        (from, texels): (Framebuffer, Texels),
         buffer: Option<Buffer>,
         area: Area,
-        row_words: usize,
+        row_texels: usize,
         data: *mut c_void,
     ) {
         let Area { x, y, width, height } = area;
+        let (format, kind) = match texels {
+            Texels::Quads => (glow::RGBA_INTEGER, glow::UNSIGNED_INT),
+            _ => (glow::RGBA, glow::UNSIGNED_BYTE),
+        };
         // SAFETY: by the caller's promise.
         unsafe {
             self.raw.bind_framebuffer(glow::FRAMEBUFFER, Some(from));
             self.raw.bind_buffer(glow::PIXEL_PACK_BUFFER, buffer);
             self.raw.pixel_store_i32(glow::PACK_ALIGNMENT, 1);
-            self.raw.pixel_store_i32(glow::PACK_ROW_LENGTH, row_words as i32);
-            (self.read_pixels)(x, y, width, height, glow::RGBA, glow::UNSIGNED_BYTE, data);
+            self.raw.pixel_store_i32(glow::PACK_ROW_LENGTH, row_texels as i32);
+            (self.read_pixels)(x, y, width, height, format, kind, data);
             self.raw.bind_buffer(glow::PIXEL_PACK_BUFFER, None);
         }
     }

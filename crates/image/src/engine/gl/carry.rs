@@ -79,11 +79,11 @@ impl Painter {
             };
             let rows = place(plane, &part, buffers);
             let at = (surface.x, surface.y);
-            let framebuffer = surface.framebuffer;
-            self.with_address(rows, transfer::whole_words(&rows), |own, rows| {
+            let from = (surface.framebuffer, surface.texels);
+            self.with_address(rows, transfer::whole(&rows, surface.texels), |own, rows| {
                 // SAFETY: the work holds the destination to write, and the part is inside the
                 // plane.
-                unsafe { transfer::download(&own.gl, framebuffer, at, rows, &mut own.rows) }
+                unsafe { transfer::download(&own.gl, from, at, rows, &mut own.rows) }
             })?;
         }
         Ok(())

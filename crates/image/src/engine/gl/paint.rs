@@ -206,20 +206,8 @@ impl Painter {
             values.push((narrow, Value::Vec2(shape[0])));
             values.push((middle, Value::Vec2(shape[1])));
         }
-        const LINES: [[(&str, &str); 2]; 2] = [
-            [("across0", "across_limits0"), ("down0", "down_limits0")],
-            [("across1", "across_limits1"), ("down1", "down_limits1")],
-        ];
-        match own.tables {
-            Some([across, down]) => textures.extend([("across", across), ("down", down)]),
-            None => {
-                for ((name, limits), line) in LINES.iter().flatten().zip(own.lines.iter().flatten())
-                {
-                    values.push((name, Value::Vec4(line.values)));
-                    values.push((limits, Value::Vec2(line.limits)));
-                }
-            }
-        }
+        textures.push(("across", own.across));
+        textures.push(("down", own.down));
         let affine = &work.recipe.affine;
         values.push(("origin", Value::Ints([area.x, area.y])));
         values.push(("matrix", Value::Mat3(own.matrix)));
@@ -278,7 +266,13 @@ impl Painter {
         for (y, height) in bands.into_iter().filter(|(_, height)| *height > 0) {
             for (at, width, mask) in segments(surface, bytes) {
                 let area = Area { x: surface.x + at, y: surface.y + y, width, height };
-                self.gl.clear(surface.framebuffer, area, colour, mask);
+                match surface.texels {
+                    Texels::Quads => {
+                        let word = u32::from_le_bytes(word);
+                        self.gl.clear_quads(surface.framebuffer, area, word);
+                    }
+                    _ => self.gl.clear(surface.framebuffer, area, colour, mask),
+                }
             }
         }
     }
@@ -308,7 +302,8 @@ impl Painter {
             ("multiply", Value::Vec4(affine.multiply.map(|value| value * 255.0))),
             ("add", Value::Vec4(affine.add)),
         ];
-        let Some(program) = own.pack else { return };
+        let Some(programs) = own.pack else { return };
+        let program = programs[usize::from(surface.texels == Texels::Quads)];
         self.gl.set(program, &[("picture", picture)], &values);
         for (at, width, mask) in segments(surface, bytes) {
             let area = Area { x: surface.x + at, y: surface.y + top, width, height };
@@ -341,6 +336,7 @@ impl Painter {
                     x: (first / 4) as i32,
                     y: pass.rectangle.y,
                     lead: first % 4,
+                    texels: Texels::Words,
                     exact: true,
                 });
             }
@@ -349,16 +345,18 @@ impl Painter {
             }
         }
         // All planes below each other in one texture.
-        let words = |(pass, part): (&Pass, &PlanePart)| {
-            all_bytes(part, &work.recipe, pass.rectangle.width).div_ceil(4)
+        let (texels, unit) =
+            if ready.plan.direct { (Texels::Words, 4) } else { (Texels::Quads, 16) };
+        let across = |(pass, part): (&Pass, &PlanePart)| {
+            all_bytes(part, &work.recipe, pass.rectangle.width).div_ceil(unit)
         };
-        let width = parts().map(words).max().unwrap_or(1);
+        let width = parts().map(across).max().unwrap_or(1);
         let height: i32 = parts().map(|(pass, _)| pass.rectangle.height).sum();
         let size = (width, height as usize);
-        let (_, framebuffer) = self.scratch.target(&self.gl, Slot::Target, Texels::Words, size)?;
+        let (_, framebuffer) = self.scratch.target(&self.gl, Slot::Target, texels, size)?;
         let mut y = 0;
         let surfaces = parts().map(|(pass, _)| {
-            let surface = Surface { framebuffer, x: 0, y, lead: 0, exact: false };
+            let surface = Surface { framebuffer, x: 0, y, lead: 0, texels, exact: false };
             y += pass.rectangle.height;
             surface
         });

@@ -167,7 +167,6 @@ fn pass_with(
         store: store(dtype, &recipe.affine),
         swapped,
         triangles: if triangle { shapes } else { vec![] },
-        lines: !across.lines.is_empty() && !down.lines.is_empty(),
     };
     let part = |(plane, channels): &(usize, &'static str)| PlanePart {
         plane: *plane,

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::api::{Gl, Refused, Texels};
 use super::plan::{Pass, Plan};
 use super::shader::{Packing, Triangle};
-use super::table::{Line, Table};
+use super::table::Table;
 use crate::colour::Matrix;
 use crate::job::Recipe;
 
@@ -26,12 +26,11 @@ pub(super) struct Ready {
 
 /// The same for one pass.
 pub(super) struct ReadyPass {
-    /// The tables across and down, where weights are not computed.
-    pub(super) tables: Option<[Texture; 2]>,
-    /// Or the lines that triangles stand on.
-    pub(super) lines: SmallVec<[[Line; 2]; 2]>,
+    pub(super) across: Texture,
+    pub(super) down: Texture,
     pub(super) sample: Program,
-    pub(super) pack: Option<Program>,
+    /// Packs words, and quads of them.
+    pub(super) pack: Option<[Program; 2]>,
     /// Columns.
     pub(super) matrix: [f32; 9],
     pub(super) offset: [f32; 3],
@@ -92,28 +91,21 @@ impl Programs {
         // Planes with one channel are packed alike.
         let pack = match pass.planes.first().filter(|_| !direct) {
             Some(part) => {
-                let packing = Packing { dtype: recipe.target.dtype, channels: part.channels };
-                Some(self.program(gl, packing.text())?)
+                let (dtype, channels) = (recipe.target.dtype, part.channels);
+                let text = |quads| Packing { dtype, channels, quads }.text();
+                Some([self.program(gl, text(false))?, self.program(gl, text(true))?])
             }
             None => None,
         };
-        let tables = match pass.sampling.lines {
-            true => None,
-            false => {
-                let across = table(gl, &pass.across)?;
-                let down = table(gl, &pass.down).inspect_err(|_| gl.delete_texture(across))?;
-                Some([across, down])
-            }
-        };
-        let lines = pass.across.lines.iter().zip(&pass.down.lines).map(|(x, y)| [*x, *y]);
-        let lines = lines.collect();
+        let across = table(gl, &pass.across)?;
+        let down = table(gl, &pass.down).inspect_err(|_| gl.delete_texture(across))?;
         // The middle of the samples, and how far from it they are: halfway between two.
         let shape = |triangle: &Triangle| {
             let [first, end] = triangle.range.map(|at| at as f32);
             [triangle.narrow, [(first + end - 1.0) / 2.0, (end - first) / 2.0]]
         };
         let shapes = pass.sampling.triangles.iter().map(shape).collect();
-        Ok(ReadyPass { tables, lines, sample, pack, matrix, offset, shapes })
+        Ok(ReadyPass { across, down, sample, pack, matrix, offset, shapes })
     }
 
     fn program(&mut self, gl: &Gl, text: String) -> Result<Program, Refused> {
@@ -137,8 +129,9 @@ impl Programs {
 
 impl Ready {
     fn delete(&self, gl: &Gl) {
-        for texture in self.passes.iter().filter_map(|pass| pass.tables).flatten() {
-            gl.delete_texture(texture);
+        for pass in &self.passes {
+            gl.delete_texture(pass.across);
+            gl.delete_texture(pass.down);
         }
     }
 }

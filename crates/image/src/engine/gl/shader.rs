@@ -33,8 +33,6 @@ pub(super) struct Sampling {
     pub(super) swapped: bool,
     /// The shape of each feed's weights, if they are computed; otherwise they are in the tables.
     pub(super) triangles: Vec<Triangle>,
-    /// Whether triangles stand on lines, so that there are no tables.
-    pub(super) lines: bool,
 }
 
 /// Weights that fall evenly from a top to zero.
@@ -70,19 +68,7 @@ impl Sampling {
         for feed in 0..self.triangles.len() {
             let _ = writeln!(text, "uniform vec2 narrow{feed};\nuniform vec2 middle{feed};");
         }
-        if self.lines {
-            for feed in 0..self.triangles.len() {
-                for axis in ["across", "down"] {
-                    let _ = writeln!(
-                        text,
-                        "uniform vec4 {axis}{feed};\nuniform vec2 {axis}_limits{feed};"
-                    );
-                }
-            }
-        } else {
-            text += "uniform sampler2D across;\nuniform sampler2D down;\n";
-        }
-        text += "uniform ivec2 origin;\n";
+        text += "uniform sampler2D across;\nuniform sampler2D down;\nuniform ivec2 origin;\n";
         text += "uniform mat3 matrix;\nuniform vec3 offset;\nuniform vec4 multiply;\n";
         text += "uniform vec4 add;\n";
         text += "void main() {\n    ivec2 at = ivec2(gl_FragCoord.xy) - origin;\n";
@@ -90,12 +76,8 @@ impl Sampling {
             false => "    int u = at.x, v = at.y;\n",
             true => "    int u = at.y, v = at.x;\n",
         };
-        if self.lines {
-            self.firsts(&mut text);
-        } else {
-            text += "    vec4 left = texelFetch(across, ivec2(0, u), 0);\n";
-            text += "    vec4 top = texelFetch(down, ivec2(0, v), 0);\n";
-        }
+        text += "    vec4 left = texelFetch(across, ivec2(0, u), 0);\n";
+        text += "    vec4 top = texelFetch(down, ivec2(0, v), 0);\n";
         let mut values = vec![];
         for (index, feed) in self.feeds.iter().enumerate() {
             self.weights(&mut text, index, feed);
@@ -145,27 +127,6 @@ impl Sampling {
 }
 
 impl Sampling {
-    /// What the first texel of a table would have, from lines.
-    fn firsts(&self, text: &mut String) {
-        text.push_str("    vec4 left = vec4(0.0), top = vec4(0.0);\n");
-        for (index, feed) in self.feeds.iter().enumerate() {
-            for (all, axis, output) in [("left", "across", "u"), ("top", "down", "v")] {
-                let (first, place) = [("x", "y"), ("z", "w")][index.min(1)];
-                let name = format!("{axis}{index}");
-                let origin = match (axis, feed.step) {
-                    ("down", _) => format!("{all}.{first}"),
-                    (_, 3) => format!("floor(({all}.{first} * 4.0 + 0.5) / 3.0)"),
-                    (_, step) => format!("{all}.{first} * {}.0", 4 / step),
-                };
-                let _ = writeln!(
-                    text,
-                    "    {all}.{first} = clamp(floor({name}.x + {name}.y * float({output})), {axis}_limits{index}.x, {axis}_limits{index}.y);\n    \
-                     {all}.{place} = {name}.z + {name}.w * float({output}) - {origin};"
-                );
-            }
-        }
-    }
-
     /// Which part of a table's first texel has a feed's first word or row.
     fn first(&self, feed: usize) -> &'static str {
         let each = if self.triangles.is_empty() { 1 } else { 2 };
@@ -355,11 +316,16 @@ pub(super) struct Packing {
     pub(super) dtype: DType,
     /// The channels of a group of elements, in their order in memory; of a plane with one, any.
     pub(super) channels: &'static str,
+    /// Whether four words are drawn at once, as integers.
+    pub(super) quads: bool,
 }
 
 impl Packing {
     pub(super) fn text(self) -> String {
-        let mut text = String::from(HEAD);
+        let mut text = match self.quads {
+            true => HEAD.replace("out vec4", "out uvec4"),
+            false => HEAD.to_owned(),
+        };
         text += "uniform sampler2D picture;\nuniform ivec2 origin;\nuniform int first;\n";
         text +=
             "uniform int last;\nuniform int top;\nuniform vec4 channel;\nuniform vec4 multiply;\n";
@@ -388,42 +354,60 @@ impl Packing {
             });
             let _ = writeln!(text, "    return {};\n}}", parts.collect::<String>());
         }
-        text += "vec4 bytes(uint word) {\n    uvec4 four = uvec4(word, word >> 8, word >> 16, word >> 24);\n";
-        text += "    return vec4(four & 255u) / 255.0;\n}\n";
         text += "uint brain(float value) {\n    uint bits = floatBitsToUint(value);\n";
         text += "    return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;\n}\n";
-        text += "void main() {\n    ivec2 at = ivec2(gl_FragCoord.xy) - origin;\n    int y = at.y + top;\n";
         text += &match (self.dtype, group) {
             (DType::F32, _) => {
-                "    result = bytes(floatBitsToUint(element(first + at.x, y)));\n".to_owned()
+                "uint word(int at, int y) {\n    return floatBitsToUint(element(first + at, y));\n}\n"
+                    .to_owned()
             }
-            (DType::F16, _) => format!(
-                "{ELEMENT_PAIR}    result = bytes(packHalf2x16(pair));\n"
-            ),
-            (DType::Bf16, _) => format!(
-                "{ELEMENT_PAIR}    result = bytes(brain(pair.x) | (brain(pair.y) << 16));\n"
-            ),
+            (DType::F16, _) => format!("{PAIR}    return packHalf2x16(pair);\n}}\n"),
+            (DType::Bf16, _) => {
+                format!("{PAIR}    return brain(pair.x) | (brain(pair.y) << 16);\n}}\n")
+            }
             // Two pixels at most are in a word.
-            (_, 3) => {
-                let [a, b, c] = [0, 1, 2].map(|at| &self.channels[at..=at]);
-                format!(
-                    "    int e = first + at.x * 4;\n    \
-                     int x = int(floor((float(e) + 0.5) / 3.0)), part = e - x * 3;\n    \
-                     vec3 one = pixel(max(x, 0), y).{a}{b}{c};\n    \
-                     vec3 two = pixel(min(x + 1, last), y).{a}{b}{c};\n    \
-                     result = part == 0 ? vec4(one, two.x)\n        \
-                     : part == 1 ? vec4(one.yz, two.xy) : vec4(one.z, two);\n"
-                )
-            }
-            _ => "    int e = first + at.x * 4;\n    \
-                 result = vec4(element(e, y), element(e + 1, y), element(e + 2, y), element(e + 3, y));\n"
-                .to_owned(),
+            (_, 3) => format!(
+                "vec4 four(int at, int y) {{\n    int e = first + at * 4;\n    \
+                 int x = int(floor((float(e) + 0.5) / 3.0)), part = e - x * 3;\n    \
+                 vec3 one = pixel(clamp(x, 0, last), y).{0};\n    \
+                 vec3 two = pixel(min(x + 1, last), y).{0};\n    \
+                 return part == 0 ? vec4(one, two.x)\n        \
+                 : part == 1 ? vec4(one.yz, two.xy) : vec4(one.z, two);\n}}\n",
+                self.channels
+            ),
+            _ => FOUR.to_owned(),
         };
-        text += "}\n";
+        let bytes = self.dtype.size() == Some(1);
+        text += match (bytes, self.quads) {
+            (true, true) => {
+                "uint word(int at, int y) {\n    uvec4 all = uvec4(four(at, y) * 255.0 + 0.5);\n    \
+                 return all.x | (all.y << 8) | (all.z << 16) | (all.w << 24);\n}\n"
+            }
+            (false, false) => {
+                "vec4 four(int at, int y) {\n    uint all = word(at, y);\n    \
+                 return vec4(uvec4(all, all >> 8, all >> 16, all >> 24) & 255u) / 255.0;\n}\n"
+            }
+            _ => "",
+        };
+        text += "void main() {\n    ivec2 at = ivec2(gl_FragCoord.xy) - origin;\n    int y = at.y + top;\n";
+        text += match self.quads {
+            true => {
+                "    int x = at.x * 4;\n    \
+                 result = uvec4(word(x, y), word(x + 1, y), word(x + 2, y), word(x + 3, y));\n}\n"
+            }
+            false => "    result = four(at.x, y);\n}\n",
+        };
         text
     }
 }
 
-const ELEMENT_PAIR: &str = "    int e = first + at.x * 2;
+const PAIR: &str = "uint word(int at, int y) {
+    int e = first + at * 2;
     vec2 pair = vec2(element(e, y), element(e + 1, y));
+";
+
+const FOUR: &str = "vec4 four(int at, int y) {
+    int e = first + at * 4;
+    return vec4(element(e, y), element(e + 1, y), element(e + 2, y), element(e + 3, y));
+}
 ";

@@ -21,59 +21,6 @@ pub(super) struct Table {
     pub(super) values: Vec<f32>,
     /// Where each feed's weights are.
     pub(super) runs: SmallVec<[Run; 2]>,
-    /// For each feed the line that its triangles stand on, if they stand on one.
-    pub(super) lines: SmallVec<[Line; 2]>,
-}
-
-/// First words or rows that lie on a line: `floor(start + step * output)`, between two limits.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Line {
-    /// Start and step of the first words or rows, start and step of the tops in samples.
-    pub(super) values: [f32; 4],
-    pub(super) limits: [f32; 2],
-}
-
-impl Line {
-    /// A line under which every output reaches all its samples, if there is one. `spans` has the
-    /// first and the last word or row of each output; `count` are taken, before `end`; samples
-    /// are `scale` of a word or row apart.
-    fn under(
-        spans: &[(usize, usize)],
-        count: usize,
-        end: usize,
-        tops: &[f64],
-        scale: f64,
-    ) -> Option<Line> {
-        let (first, last) = (*tops.first()?, *tops.last()?);
-        let step = (last - first) / (tops.len() - 1).max(1) as f64;
-        let slope = step * scale;
-        let lowest = spans.iter().map(|(low, _)| *low).min()?;
-        let limits = (lowest, end.saturating_sub(count).max(lowest));
-        // Positions are computed with 24 bits.
-        let margin = 1e-3 + tops.len() as f64 * slope.abs() * 4e-7;
-        let mut room = (f64::NEG_INFINITY, f64::INFINITY);
-        for (output, (low, high)) in spans.iter().enumerate() {
-            let run = slope * output as f64;
-            let least = (high + 1).saturating_sub(count);
-            if least > limits.0 {
-                room.0 = room.0.max(least as f64 - run + margin);
-            }
-            if *low < limits.1 {
-                room.1 = room.1.min((low + 1) as f64 - run - margin);
-            }
-        }
-        let start = match room {
-            (low, high) if low > high => return None,
-            (low, high) if low.is_finite() && high.is_finite() => f64::midpoint(low, high),
-            (low, _) if low.is_finite() => low,
-            (_, high) if high.is_finite() => high,
-            _ => limits.0 as f64,
-        };
-        Some(Line {
-            values: [start, slope, first, step].map(|value| value as f32),
-            limits: [limits.0 as f32, limits.1 as f32],
-        })
-    }
 }
 
 /// Where a feed's weights are in a row.
@@ -88,10 +35,6 @@ pub(super) struct Run {
 /// For each output the first word or row, and weights from there on.
 struct Weights {
     first: Vec<usize>,
-    /// The first and the last word or row with weight.
-    spans: Vec<(usize, usize)>,
-    /// One past the last that may be taken.
-    end: usize,
     count: usize,
     /// Numbers of a word or row: 4 or 1.
     each: usize,
@@ -107,16 +50,14 @@ impl Table {
     pub(super) fn across(feeds: &[Taken<'_>]) -> Table {
         let weights: Vec<_> =
             feeds.iter().map(|(feed, taps, end, _)| words(feed, taps, *end)).collect();
-        let scale = |feed: &Feed| feed.step as f64 / 4.0;
-        Table::triangles(feeds, &weights, |feed, word| word * 4 / feed.step, scale)
+        Table::triangles(feeds, &weights, |feed, word| word * 4 / feed.step)
             .unwrap_or_else(|| Table::of(&weights))
     }
 
     /// For rows down.
     pub(super) fn down(feeds: &[Taken<'_>]) -> Table {
         let weights: Vec<_> = feeds.iter().map(|(_, taps, end, _)| rows(taps, *end)).collect();
-        Table::triangles(feeds, &weights, |_, row| row, |_| 1.0)
-            .unwrap_or_else(|| Table::of(&weights))
+        Table::triangles(feeds, &weights, |_, row| row).unwrap_or_else(|| Table::of(&weights))
     }
 
     /// If all feeds are triangles: `origin` is the sample that a word or row begins with.
@@ -124,7 +65,6 @@ impl Table {
         feeds: &[Taken<'_>],
         weights: &[Weights],
         origin: impl Fn(&Feed, usize) -> usize,
-        scale: impl Fn(&Feed) -> f64,
     ) -> Option<Table> {
         let outputs = weights.first().map_or(0, |own| own.first.len());
         let mut values = vec![0.0; outputs * 4];
@@ -137,12 +77,7 @@ impl Table {
             }
         }
         let run = |own: &Weights| Run { column: 0, count: own.count };
-        let runs = weights.iter().map(run).collect();
-        let line = |((feed, _, _, tops), own): (&Taken<'_>, &Weights)| {
-            Line::under(&own.spans, own.count, own.end, tops.as_ref()?, scale(feed))
-        };
-        let lines: Option<SmallVec<_>> = feeds.iter().zip(weights).map(line).collect();
-        Some(Table { columns: 1, outputs, values, runs, lines: lines.unwrap_or_default() })
+        Some(Table { columns: 1, outputs, values, runs: weights.iter().map(run).collect() })
     }
 
     fn of(weights: &[Weights]) -> Table {
@@ -164,19 +99,13 @@ impl Table {
                 rest[(run.column - 1) * 4..][..numbers].copy_from_slice(from);
             }
         }
-        Table { columns, outputs, values, runs, lines: SmallVec::new() }
+        Table { columns, outputs, values, runs }
     }
 }
 
 fn rows(taps: &Taps, end: usize) -> Weights {
-    let span = |output: usize| {
-        let used = taps.weights_of(output).iter().rposition(|weight| *weight != 0.0);
-        (taps.first[output], taps.first[output] + used.unwrap_or(0))
-    };
     let mut weights = Weights {
         first: Vec::with_capacity(taps.first.len()),
-        spans: (0..taps.first.len()).map(span).collect(),
-        end,
         count: taps.count,
         each: 1,
         values: vec![0.0; taps.first.len() * taps.count],
@@ -211,13 +140,11 @@ fn words(feed: &Feed, taps: &Taps, end: usize) -> Weights {
     let count = spans.iter().map(|(low, high)| high - low + 1).max().unwrap_or(1);
     let mut weights = Weights {
         first: Vec::with_capacity(spans.len()),
-        spans,
-        end,
         count,
         each: 4,
-        values: vec![0.0; taps.first.len() * count * 4],
+        values: vec![0.0; spans.len() * count * 4],
     };
-    for (output, (low, _)) in weights.spans.iter().enumerate() {
+    for (output, (low, _)) in spans.iter().enumerate() {
         let start = (*low).min(end.saturating_sub(count));
         weights.first.push(start);
         let row = &mut weights.values[output * count * 4..][..count * 4];

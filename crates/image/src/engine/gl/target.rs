@@ -2,6 +2,7 @@
 
 use glow::Framebuffer;
 
+use super::api::Texels;
 use super::plan::PlanePart;
 use crate::job::Recipe;
 
@@ -15,7 +16,10 @@ pub(super) struct Surface {
     pub(super) y: i32,
     /// Bytes of that word before the rectangle.
     pub(super) lead: usize,
-    /// Whether bytes beside the rectangle are somebody's.
+    /// Words, of which bytes beside the rectangle are somebody's; or, on the way to be copied,
+    /// words or quads from the rectangle's first byte on.
+    pub(super) texels: Texels,
+    /// Whether it is the destination's own memory.
     pub(super) exact: bool,
 }
 
@@ -32,13 +36,14 @@ pub(super) fn all_bytes(part: &PlanePart, recipe: &Recipe, samples: i32) -> usiz
     usize::try_from(samples).unwrap_or(0) * part.channels.len() * size
 }
 
-/// The words of a row of the rectangle, from its first, and which of their bytes belong to it.
+/// The texels of a row of the rectangle, from its first, and which of their bytes belong to it.
 pub(super) fn segments(
     surface: &Surface,
     bytes: usize,
 ) -> impl Iterator<Item = (i32, i32, [bool; 4])> {
     let end = surface.lead + bytes;
-    let words = end.div_ceil(4);
+    let unit = if surface.texels == Texels::Quads { 16 } else { 4 };
+    let words = end.div_ceil(unit);
     let inside = move |word: usize| {
         std::array::from_fn(|byte| {
             !surface.exact || (surface.lead..end).contains(&(word * 4 + byte))
@@ -61,7 +66,8 @@ mod tests {
 
     fn of(lead: usize, bytes: usize, exact: bool) -> Vec<(i32, i32, String)> {
         let framebuffer = glow::NativeFramebuffer(NonZero::new(1).unwrap());
-        let surface = Surface { framebuffer, x: 0, y: 0, lead, exact };
+        let texels = if exact { Texels::Words } else { Texels::Quads };
+        let surface = Surface { framebuffer, x: 0, y: 0, lead, texels, exact };
         let words = |mask: [bool; 4]| mask.map(|on| if on { '1' } else { '0' }).iter().collect();
         segments(&surface, bytes).map(|(at, count, mask)| (at, count, words(mask))).collect()
     }
@@ -69,7 +75,7 @@ mod tests {
     #[test]
     fn bytes_of_others_are_left_alone() {
         assert_eq!(of(0, 12, true), [(0, 3, "1111".into())]);
-        assert_eq!(of(0, 13, false), [(0, 4, "1111".into())]);
+        assert_eq!(of(0, 17, false), [(0, 2, "1111".into())]);
         assert_eq!(
             of(3, 10, true),
             [(0, 1, "0001".into()), (1, 2, "1111".into()), (3, 1, "1000".into())]

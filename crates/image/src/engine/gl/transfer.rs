@@ -5,7 +5,7 @@ use std::ptr;
 
 use glow::{Buffer, Framebuffer, Texture};
 
-use super::api::{Area, Gl};
+use super::api::{Area, Gl, Texels};
 
 /// Rows of bytes.
 #[derive(Debug, Clone, Copy)]
@@ -68,40 +68,52 @@ pub(super) unsafe fn upload(gl: &Gl, texture: Texture, rows: Rows, scratch: &mut
     }
 }
 
-/// Whether [`download`] can go to a pixel buffer that is not mapped.
-pub(super) fn whole_words(rows: &Rows) -> bool {
-    rows.bytes.is_multiple_of(4) && rows.stride.is_multiple_of(4)
+/// What a target has in a row: texels of so many bytes.
+fn unit(texels: Texels) -> usize {
+    if texels == Texels::Quads { 16 } else { 4 }
 }
 
-/// Rows of words into rows of bytes, and not a byte more.
+/// Whether [`download`] can go to a pixel buffer that is not mapped: rows are whole texels.
+pub(super) fn whole(rows: &Rows, texels: Texels) -> bool {
+    let offset = match rows.place {
+        Place::Buffer(_, offset) => offset,
+        Place::Address(_) => 0,
+    };
+    let fits = |bytes: usize| bytes.is_multiple_of(unit(texels));
+    // OpenGL wants offsets to be whole numbers of what it writes.
+    fits(rows.bytes) && fits(rows.stride) && offset.is_multiple_of(4)
+}
+
+/// Rows of a target into rows of bytes, and not a byte more.
 ///
 /// # Safety
 /// Rows at an address must be valid for writes.
 pub(super) unsafe fn download(
     gl: &Gl,
-    from: Framebuffer,
+    from: (Framebuffer, Texels),
     (x, y): (i32, i32),
     rows: Rows,
     scratch: &mut Vec<u8>,
 ) {
-    let words = rows.bytes.div_ceil(4);
-    let area = Area { x, y, width: words as i32, height: rows.count as i32 };
+    let unit = unit(from.1);
+    let width = rows.bytes.div_ceil(unit);
+    let area = Area { x, y, width: width as i32, height: rows.count as i32 };
     match rows.place {
         Place::Buffer(buffer, offset) => {
-            gl.read_into(from, area, rows.stride / 4, (buffer, offset));
+            gl.read_into(from, area, rows.stride / unit, (buffer, offset));
         }
-        Place::Address(address) if whole_words(&rows) => {
-            // SAFETY: by the caller's promise; rows are whole words.
-            unsafe { gl.read(from, area, rows.stride / 4, address) };
+        Place::Address(address) if whole(&rows, from.1) => {
+            // SAFETY: by the caller's promise; rows are whole texels.
+            unsafe { gl.read(from, area, rows.stride / unit, address) };
         }
         Place::Address(address) => {
             scratch.clear();
-            scratch.resize(rows.count * words * 4, 0);
-            // SAFETY: the scratch memory has as many words.
-            unsafe { gl.read(from, area, words, scratch.as_mut_ptr()) };
-            for (row, from) in scratch.chunks_exact(words * 4).enumerate() {
+            scratch.resize(rows.count * width * unit, 0);
+            // SAFETY: the scratch memory has as many texels.
+            unsafe { gl.read(from, area, width, scratch.as_mut_ptr()) };
+            for (row, from) in scratch.chunks_exact(width * unit).enumerate() {
                 let to = address.wrapping_add(row * rows.stride);
-                // SAFETY: by the caller's promise; a row of words has a row of bytes.
+                // SAFETY: by the caller's promise; a row of texels has a row of bytes.
                 unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to, rows.bytes) };
             }
         }
