@@ -10,6 +10,8 @@ use crate::units;
 
 /// Exit code of a command line that makes no sense.
 pub(crate) const USAGE: u8 = 2;
+/// Exit code of a command that Ctrl-C ended, as shells have it.
+const STOPPED: u8 = 130;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const CAUSE: Style = Style::new().dimmed();
@@ -70,7 +72,10 @@ pub(crate) fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
         Err(failure) => {
             // If nobody listens here either, the exit code has to do.
             let _ = tell(&failure, &mut anstream::stderr().lock());
-            ExitCode::FAILURE
+            match failure {
+                Failure::Plan(crate::plan::Problem::Stopped(_)) => ExitCode::from(STOPPED),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }

@@ -47,7 +47,7 @@ pub(crate) enum Command {
     Capture(capture::Options),
     /// Find out how little memory a model needs
     #[command(long_about = plan::ABOUT)]
-    Plan(plan::Options),
+    Plan(Box<plan::Options>),
 }
 
 #[cfg(test)]

@@ -29,18 +29,23 @@ pub(crate) fn json(report: &impl Serialize) -> Result<(), Failure> {
 
 /// Columns of the output: what the terminal says, else the variable `COLUMNS`, else 80.
 pub(crate) fn width() -> usize {
-    let said = terminal_width().or_else(|| env::var("COLUMNS").ok()?.parse().ok());
+    let said = terminal_width(std::io::stdout()).or_else(|| env::var("COLUMNS").ok()?.parse().ok());
     said.unwrap_or(USUAL).max(NARROWEST)
 }
 
+/// Columns of the terminal that errors go to, or 80.
+pub(crate) fn error_width() -> usize {
+    terminal_width(std::io::stderr()).unwrap_or(USUAL)
+}
+
 #[cfg(unix)]
-fn terminal_width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+fn terminal_width(of: impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(of).ok()?;
     // Terminals that were never told answer zero.
     (size.ws_col > 0).then_some(size.ws_col.into())
 }
 
 #[cfg(not(unix))]
-fn terminal_width() -> Option<usize> {
+fn terminal_width<T>(_of: T) -> Option<usize> {
     None
 }

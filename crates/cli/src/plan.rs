@@ -1,195 +1,89 @@
 //! `tenure plan`: which buffers of a model can share memory, and how little is enough.
 //!
-//! `input` reads what is planned, `compare` plans it in every mode, `show` and `report` tell what
-//! came out, `drawing` makes the picture.
+//! `input` reads what is planned, `source` is what it depends on, `compare` plans it in every mode,
+//! `pools` and `resize` as else it was asked for; `show` and `report` tell what came out, `drawing`
+//! makes the picture.
 
 mod compare;
+mod dim;
 mod drawing;
 mod input;
+mod options;
+mod pools;
 mod problem;
 mod progress;
 mod report;
+mod resize;
 mod show;
 mod size;
+mod source;
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tenure::plan::{Packer, PlannerMode};
+use tenure::plan::{Plan, Schedule};
 
 use crate::failure::Failure;
 use crate::output;
+use compare::{How, Results};
+pub(crate) use options::{ABOUT, Options};
 pub(crate) use problem::Problem;
 use size::Size;
-
-/// What `tenure plan` is told.
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Options {
-    /// .onnx, .tflite, .csv (lifetimes) or .json (schedule)
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-
-    /// Modes to compare [default: all]
-    #[arg(
-        long,
-        value_name = "MODE",
-        value_delimiter = ',',
-        hide_possible_values = true,
-        value_parser = mode_parser()
-    )]
-    mode: Vec<PlannerMode>,
-
-    /// Packers to compare [default: all]
-    #[arg(
-        long,
-        value_name = "PACKER",
-        value_delimiter = ',',
-        hide_possible_values = true,
-        value_parser = packer_parser()
-    )]
-    packer: Vec<Packer>,
-
-    /// Value of a symbolic dimension (ONNX)
-    #[arg(long, value_name = "NAME=VALUE", value_parser = dim)]
-    dim: Vec<(String, u64)>,
-
-    /// Longest search for the minimum
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
-    time: f64,
-
-    /// Does it fit into so many bytes (512K, 2M)?
-    #[arg(long, value_name = "BYTES")]
-    capacity: Option<Size>,
-
-    /// Reorder independent steps to lower the peak
-    #[arg(long)]
-    reorder: bool,
-
-    /// Say of every buffer why it is planned or not
-    #[arg(long)]
-    explain: bool,
-
-    /// Write the smallest plan as JSON
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
-
-    /// Write lifetimes and offsets as CSV
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-
-    /// Write the TFLite model with its plan in it
-    #[arg(long, value_name = "FILE")]
-    write_offline_plan: Option<PathBuf>,
-
-    /// Write a page with the memory over time
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-
-    /// Write a picture of the smallest plan
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
-
-    /// Print a JSON array, an object for each row
-    #[arg(long)]
-    json: bool,
-}
-
-/// What `tenure help plan` begins with.
-pub(crate) const ABOUT: &str = "\
-Find out how little memory a model needs.
-
-The file is a model (ONNX, TensorFlow Lite), CSV as minimalloc's
-(id,lower,upper,size) or a schedule as JSON: steps in order, and the buffers
-that they read and write. It is planned in every mode and by every packer; the
-smallest is marked. The packer `best` searches for the minimum until it is
-proven or its time ends; Ctrl-C takes the best so far.
-
---write-offline-plan puts the offsets into a TensorFlow Lite model, where
-TensorFlow Lite Micro finds them; everything else in the file stays.";
-
-const EXAMPLES: &str = "\
-\x1b[1m\x1b[4mModes:\x1b[0m
-  disabled  every buffer has memory of its own
-  remap     buffers of one type and size that are never in use together share
-  arena     everything is packed into one arena for each device and lane
-  TENURE_PLANNER names one for when --mode does not.
-
-\x1b[1m\x1b[4mPackers of arena:\x1b[0m
-  tlsf, best-fit, greedy-size, best
-
-\x1b[1m\x1b[4mExamples:\x1b[0m
-  tenure plan model.onnx --dim batch=1 --html plan.html
-  tenure plan model.tflite --write-offline-plan planned.tflite
-  tenure plan lifetimes.csv --capacity 1M --csv offsets.csv";
-
-fn mode_parser() -> impl TypedValueParser<Value = PlannerMode> {
-    PossibleValuesParser::new(PlannerMode::ALL.map(PlannerMode::name))
-        .try_map(|word| word.parse::<PlannerMode>())
-}
-
-fn packer_parser() -> impl TypedValueParser<Value = Packer> {
-    PossibleValuesParser::new(Packer::ALL.map(Packer::name)).try_map(|word| word.parse::<Packer>())
-}
-
-fn dim(word: &str) -> Result<(String, u64), String> {
-    match word.split_once('=').map(|(name, value)| (name, value.parse())) {
-        Some((name, Ok(value))) if !name.is_empty() => Ok((name.to_owned(), value)),
-        _ => Err("a dimension is NAME=VALUE, like batch=1".to_owned()),
-    }
-}
-
-fn seconds(word: &str) -> Result<f64, String> {
-    match word.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && Duration::try_from_secs_f64(seconds).is_ok() => Ok(seconds),
-        _ => Err("seconds are a number above zero, like 0.5".to_owned()),
-    }
-}
+use source::Source;
 
 /// Plans, writes what was asked for, and prints.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let mut schedule = input::read(&options.file, &options.dim)?;
-    let search = progress::Search::new(Duration::from_secs_f64(options.time));
+    let mut source = input::read(&options.file, &options.dim)?;
+    one_lane(&source, options)?;
+    let mut search = progress::Search::new(options);
+    let mut cut_short = false;
     let reordered = if options.reorder {
-        let better = compare::reordered(&schedule, &search)?;
-        schedule = better.schedule.clone();
+        let better = compare::reordered(&source.schedule, &search)?;
+        cut_short = search.was_stopped() && !better.optimal;
+        source = Source::fixed(better.schedule.clone())?;
         Some(better)
     } else {
         None
     };
+    let before = source.schedule.clone();
+    if !options.resize.is_empty() {
+        source = Source::fixed(resize::resized(&before, &options.resize)?)?;
+    }
     let modes = compare::Wanted::new(&options.mode, &options.packer)?;
-    let results = compare::compare(&schedule, &modes, &search)?;
+    let mut results = compare::compare(&source, &modes, &search)?;
+    let alone = compare::alone(&source, &search)?;
+    if options.keep.is_some() || !options.resize.is_empty() {
+        let saved = options.keep.as_deref();
+        results.add(&search, || {
+            let kept = resize::kept(&before, &source.schedule, saved, &search)?;
+            Ok((kept.plan, How::Kept { moved: kept.moved, anew: kept.anew }))
+        })?;
+    }
+    let mut refused = None;
+    if !options.pool.is_empty() {
+        let filled = results.add(&search, || {
+            let (plan, uses) = pools::fill(&source.schedule, &options.pool, &search)?;
+            Ok((plan, How::Pools(uses)))
+        });
+        refused = filled.err();
+    }
     let fits = match options.capacity {
-        Some(Size(bytes)) => Some(compare::fits(&schedule, bytes, &search)?),
+        Some(Size(bytes)) => Some(compare::fits(&source.schedule, bytes, &search)?),
         None => None,
     };
     if let Some(path) = &options.write_offline_plan {
         write(path, input::with_offline_plan(&options.file, &search)?)?;
     }
     search.done();
+    let schedule = &source.schedule;
     let best = fits.as_ref().and_then(compare::Fits::plan).or(results.winner());
-    if let (Some(path), Some(plan)) = (&options.save, best) {
-        write(path, plan.to_json().map_err(Problem::Json)?)?;
-    }
-    if let (Some(path), Some(plan)) = (&options.csv, best) {
-        write(path, report::csv(&schedule, plan)?)?;
-    }
-    if options.html.is_some() || options.svg.is_some() {
-        let drawing = drawing::drawing(&options.file, &schedule, &results)?;
-        if let Some(path) = &options.html {
-            write(path, drawing.html())?;
-        }
-        if let Some(path) = &options.svg {
-            write(path, drawing.svg())?;
-        }
-    }
+    write_files(options, schedule, &results, best)?;
     if options.json {
         output::json(&report::rows(&results))?;
     } else {
         let page = show::Page {
             file: &options.file,
-            schedule: &schedule,
+            source: &source,
+            alone,
             results: &results,
             reordered: reordered.as_ref(),
             fits: fits.as_ref(),
@@ -197,11 +91,61 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         };
         output::text(&page.text()?)?;
     }
+    if let Some(refused) = refused {
+        return Err(refused.into());
+    }
     match fits {
+        Some(fits) if fits.is_unknown() && search.was_stopped() => {
+            Err(Problem::Stopped(fits.words(schedule)).into())
+        }
         Some(fits) if !fits.is_certain_to_fit() => {
-            Err(Problem::DoesNotFit(fits.words(&schedule)).into())
+            Err(Problem::DoesNotFit(fits.words(schedule)).into())
+        }
+        _ if cut_short || results.is_cut_short() => {
+            let words = "these are the best plans so far, and not proven to be minimal";
+            Err(Problem::Stopped(words.to_owned()).into())
         }
         _ => Ok(()),
+    }
+}
+
+/// Writes the files that were asked for.
+fn write_files(
+    options: &Options,
+    schedule: &Schedule,
+    results: &Results,
+    best: Option<&Plan>,
+) -> Result<(), Failure> {
+    if let (Some(path), Some(plan)) = (&options.save, best) {
+        write(path, plan.to_json().map_err(Problem::Json)?)?;
+    }
+    if let (Some(path), Some(plan)) = (&options.csv, best) {
+        write(path, report::csv(schedule, plan)?)?;
+    }
+    if options.html.is_some() || options.svg.is_some() {
+        let drawing = drawing::drawing(&options.file, schedule, results)?;
+        if let Some(path) = &options.html {
+            write(path, drawing.html())?;
+        }
+        if let Some(path) = &options.svg {
+            write(path, drawing.svg())?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what is right for the largest number only.
+fn one_lane(source: &Source, options: &Options) -> Result<(), Problem> {
+    let asked = [
+        ("--reorder", options.reorder),
+        ("--capacity", options.capacity.is_some()),
+        ("--pool", !options.pool.is_empty()),
+        ("--keep", options.keep.is_some()),
+        ("--resize", !options.resize.is_empty()),
+    ];
+    match asked.iter().find(|(_, asked)| *asked && !source.is_one_lane()) {
+        Some(&(option, _)) => Err(Problem::SeveralLanes { option }),
+        None => Ok(()),
     }
 }
 

@@ -3,31 +3,10 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
 
-use common::{answer, run, tenure};
+use common::{answer, model, plan_rows as rows, run, tenure, with_file};
 
 const LIFETIMES: &str = "id,lower,upper,size\na,0,2,64\nb,1,3,32\nc,2,4,64\nd,3,5,32\n";
-
-/// A folder with a file in it.
-fn with_file(name: &str, text: &str) -> (tempfile::TempDir, String) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(name);
-    fs::write(&path, text).unwrap();
-    let path = path.to_str().unwrap().to_owned();
-    (folder, path)
-}
-
-fn model(name: &str) -> String {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/tests/data");
-    data.join(name).to_str().unwrap().to_owned()
-}
-
-fn rows(arguments: &[&str]) -> Vec<serde_json::Value> {
-    let (out, errors, code) = run(arguments);
-    assert_eq!(code, Some(0), "{errors}");
-    serde_json::from_str(&out).unwrap()
-}
 
 #[test]
 fn every_mode_and_packer_is_a_row() {

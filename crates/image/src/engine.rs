@@ -69,11 +69,14 @@ impl FromStr for EngineKind {
 pub(crate) trait Engine: Send + Sync {
     fn kind(&self) -> EngineKind;
 
-    /// What it would do with this job, in words.
+    /// Whether it can do this job.
     ///
     /// # Errors
-    /// Why it cannot do it.
-    fn explain(&self, job: &Job) -> Result<String>;
+    /// Why it cannot.
+    fn check(&self, job: &Job) -> Result<()>;
+
+    /// What it would do with a job that it can do, in words.
+    fn explain(&self, job: &Job) -> String;
 
     /// Does it. A destination that could not be written whole is an error.
     fn run(&self, job: &Job) -> Result<()>;

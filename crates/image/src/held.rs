@@ -76,8 +76,12 @@ impl Held {
 impl PlaneAddress {
     /// Address of a row; rows beyond the last give the last.
     pub(crate) fn row(&self, row: usize) -> *mut u8 {
-        let row = row.min(self.layout.rows - 1);
-        self.first.wrapping_add(row * self.layout.row_stride)
+        self.first.wrapping_add(self.row_offset(row))
+    }
+
+    /// Bytes from the first row to this one; rows beyond the last give the last.
+    pub(crate) fn row_offset(&self, row: usize) -> usize {
+        row.min(self.layout.rows - 1) * self.layout.row_stride
     }
 
     /// Bytes of a row that carry samples.

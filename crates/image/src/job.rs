@@ -108,8 +108,9 @@ fn image_of<'a, E: ElementKind>(
 ) -> Result<&'a ImageLayout> {
     let shape = || tensor.shape().to_vec();
     let image = tensor.image_layout().ok_or_else(|| Error::NotAnImage { role, shape: shape() })?;
-    // A batch is no single image; `plane` knows the difference.
-    tensor.plane(0)?;
+    if tensor.rank() > image.tensor_layout()?.rank() {
+        return Err(tenure_tensor::Error::Batched { shape: tensor.shape().into() }.into());
+    }
     Ok(image)
 }
 

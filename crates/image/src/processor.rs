@@ -175,11 +175,14 @@ impl ImageProcessor {
         convert: &Convert,
     ) -> Result<Vec<Explanation>> {
         let job = Job::new(source, destination, convert)?;
-        let explain = |engine: &Box<dyn Engine>| Explanation {
+        let explain = |engine: &dyn Engine| Explanation {
             engine: engine.kind(),
-            verdict: engine.explain(&job).map_err(|error| error.to_string()),
+            verdict: match engine.check(&job) {
+                Ok(()) => Ok(engine.explain(&job)),
+                Err(error) => Err(error.to_string()),
+            },
         };
-        Ok(self.engines.iter().map(explain).collect())
+        Ok(self.engines.iter().map(|engine| explain(engine.as_ref())).collect())
     }
 
     fn run(&self, job: &Job) -> Result<Placement> {
@@ -191,8 +194,8 @@ impl ImageProcessor {
     fn engine_for(&self, job: &Job) -> Result<&dyn Engine> {
         let mut reasons = vec![];
         for engine in &self.engines {
-            match engine.explain(job) {
-                Ok(_) => return Ok(engine.as_ref()),
+            match engine.check(job) {
+                Ok(()) => return Ok(engine.as_ref()),
                 Err(error) => reasons.push((engine.kind().name(), error.to_string())),
             }
         }

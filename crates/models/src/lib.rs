@@ -2,7 +2,8 @@
 //!
 //! The promise of this crate: whatever the file holds, reading it ends with a [`Graph`] whose
 //! sizes were computed with checked arithmetic, or with an [`Error`] that names the offset, node
-//! or tensor; memory and time are bounded by the size of the file. Weights are never copied.
+//! or tensor; memory and time are bounded, whatever its size. Weights are never copied, and those
+//! of a large ONNX file not even read.
 #![forbid(unsafe_code)]
 #![warn(
     clippy::expect_used,

@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use crate::in_place::{matches, merge};
-use crate::lifetimes::Lifetimes;
-use crate::make::{by_key, finish, problem};
+use crate::lifetimes::{ArenaKey, Lifetimes, Tenant};
+use crate::make::{by_key, finish, problem, select};
 use crate::plan::{Arena, Plan, PlanError};
-use crate::{Fit, Options, Packer, PlannerMode, Problem, Schedule, fit, lower_bound, plan};
+use crate::{
+    Fit, Obstacle, Options, Packer, Packing, PlannerMode, Problem, Schedule, fit, lower_bound, plan,
+};
 
 /// Whether a schedule fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +17,7 @@ pub enum Capacity {
     Fits(Plan),
     /// It cannot.
     Impossible(Shortage),
-    /// The budget ended before one or the other was certain.
+    /// Neither is certain: the budget ended, or only some in-place sharing might be enough.
     Unknown {
         /// The smallest plan that was found.
         best: Plan,
@@ -29,15 +31,23 @@ pub enum Capacity {
 pub struct Shortage {
     /// What all arenas need together at least.
     pub bytes: u64,
-    /// When it is needed.
+    /// When it is needed: with several arenas, when the one that needs most does.
     pub times: Range<u64>,
     /// The step that runs then, by index: the first, if there are several.
     pub step: Option<usize>,
     /// The buffers that are in use then, the largest first.
     pub buffers: Vec<usize>,
+    /// Buffers of the arena that needs most, the largest first, that are too many already for
+    /// what the others leave of the capacity. As few as were found at little cost; none if it is
+    /// not certain that there is a shortage. Where buffers share in place, all who do are named.
+    pub too_many: Vec<usize>,
 }
 
 /// Looks for a plan of `schedule` that takes at most `bytes` in all arenas together.
+///
+/// [`Capacity::Fits`] comes with the plan and [`Capacity::Impossible`] is proven. What could not be
+/// decided is [`Capacity::Unknown`]: if the budget ends, and where buffers share in place and
+/// neither all nor none of that is enough.
 ///
 /// ```
 /// use tenure_plan::{BufferSpec, Capacity, Options, Schedule, Step, capacity};
@@ -60,92 +70,150 @@ pub fn capacity(
     options: &Options<'_>,
 ) -> Result<Capacity, PlanError> {
     let lifetimes = Lifetimes::new(schedule)?;
-    let taken = matches(schedule, &lifetimes);
-    let keys = by_key(&lifetimes.tenants);
-    let (_, wholes) = merge(&lifetimes.tenants, &taken, u64::min, |_, _| true);
-    let mut least = 0;
-    let mut peak: Option<(u64, Problem)> = None;
-    for &key in keys.keys() {
-        let own: Vec<_> = wholes.iter().filter(|whole| whole.key == key).copied().collect();
-        let problem = problem(&own)?;
-        let bound = lower_bound(&problem);
-        least += bound;
-        if peak.as_ref().is_none_or(|(most, _)| bound > *most) {
-            peak = Some((bound, problem));
-        }
-    }
-    if least > bytes {
-        return Ok(Capacity::Impossible(shortage(&lifetimes, peak.as_ref(), least)));
+    let needs = Needs::new(schedule, &lifetimes)?;
+    if needs.least > bytes {
+        return Ok(Capacity::Impossible(needs.shortage(needs.least, Some(bytes))));
     }
     // Without in-place sharing and in one arena, whether it fits is one question.
-    if let (Some((&key, _)), 1, true) =
-        (keys.first_key_value(), keys.len(), wholes.len() == lifetimes.tenants.len())
-    {
-        let problem = problem(&lifetimes.tenants)?;
+    if let ([need], true) = (&needs.arenas[..], needs.apart) {
         let align = lifetimes.tenants.iter().map(|tenant| tenant.align).max().unwrap_or(1);
-        let made = |packing: crate::Packing| {
-            let crate::Packing { offsets, bytes, lower_bound, optimal } = packing;
-            let (device, lane) = (key.device, key.lane);
+        let made = |packing: Packing| {
+            let Packing { offsets, bytes, lower_bound, optimal } = packing;
+            let ArenaKey { device, lane } = need.key;
             let arena = Arena { device, lane, bytes, align, lower_bound, optimal };
-            let places: Vec<_> = offsets.into_iter().map(|offset| (0, offset)).collect();
+            let mut places = vec![(0, 0); lifetimes.tenants.len()];
+            for (tenants, offset) in need.tenants.iter().zip(offsets) {
+                tenants.iter().for_each(|&tenant| places[tenant] = (0, offset));
+            }
             let mode = PlannerMode::Arena;
             finish(&lifetimes, mode, Some(Packer::Best), vec![arena], &places, lower_bound)
         };
-        return Ok(match fit(&problem, bytes, options) {
+        return Ok(match fit(&need.problem, bytes, options) {
             Fit::Fits(packing) => Capacity::Fits(made(packing)),
-            Fit::Impossible(obstacle) => {
-                let buffers = obstacle.items.iter().map(|&item| lifetimes.tenants[item].buffer);
-                let buffers = by_size(&lifetimes, buffers.collect());
-                let step = step_at(&lifetimes, obstacle.times.start);
-                let (bytes, times) = (obstacle.bytes, obstacle.times);
-                Capacity::Impossible(Shortage { bytes, times, step, buffers })
-            }
+            Fit::Impossible(obstacle) => Capacity::Impossible(needs.refused(need, &obstacle)),
             Fit::Unknown { best } => {
-                let peak = shortage(&lifetimes, peak.as_ref(), least);
-                Capacity::Unknown { best: made(best), peak }
+                Capacity::Unknown { best: made(best), peak: needs.shortage(needs.least, None) }
             }
         });
     }
+    // Several arenas: the sum of what each needs at least, which is exact for those without
+    // in-place sharing if the budget is enough. With it, who shares is a choice of its own, of
+    // which two are tried, and the bound is that of the best choice there could be.
     let best = plan(schedule, PlannerMode::Arena, Packer::Best, options)?;
-    let peak = |least| shortage(&lifetimes, peak.as_ref(), least);
     Ok(if best.bytes <= bytes {
         Capacity::Fits(best)
     } else if best.lower_bound > bytes {
-        Capacity::Impossible(peak(best.lower_bound))
+        Capacity::Impossible(needs.shortage(best.lower_bound, Some(bytes)))
     } else {
-        let peak = peak(best.lower_bound);
+        let peak = needs.shortage(best.lower_bound, None);
         Capacity::Unknown { best, peak }
     })
 }
 
-/// Who is in use at the peak of the arena that needs most.
-fn shortage(lifetimes: &Lifetimes, peak: Option<&(u64, Problem)>, bytes: u64) -> Shortage {
-    // What does not fit into one byte less than the bound is what makes the bound.
-    let obstacle = peak.and_then(|(bound, problem)| {
-        let options = Options { work: 0, ..Options::default() };
-        match fit(problem, bound.checked_sub(1)?, &options) {
-            Fit::Impossible(obstacle) => Some(obstacle),
-            _ => None,
+/// What each arena needs at least, whoever shares in place.
+struct Needs<'a> {
+    lifetimes: &'a Lifetimes,
+    arenas: Vec<Need>,
+    least: u64,
+    /// Whether nobody shares in place.
+    apart: bool,
+}
+
+/// What one arena needs at least.
+struct Need {
+    key: ArenaKey,
+    /// Its tenants, those that may share in place as one.
+    problem: Problem,
+    /// The tenants of each item.
+    tenants: Vec<Vec<usize>>,
+    bound: u64,
+}
+
+impl<'a> Needs<'a> {
+    fn new(schedule: &Schedule, lifetimes: &'a Lifetimes) -> Result<Needs<'a>, PlanError> {
+        let taken = matches(schedule, lifetimes);
+        let mut needs = Needs {
+            lifetimes,
+            arenas: Vec::new(),
+            least: 0,
+            apart: taken.iter().all(Option::is_none),
+        };
+        for (key, members) in by_key(&lifetimes.tenants) {
+            let (own, taken) = select(&lifetimes.tenants, &members, &taken);
+            let (whole_of, wholes) = merge(&own, &taken, u64::min, |_, _| true);
+            let problem = problem(&wholes)?;
+            let bound = lower_bound(&problem);
+            let mut tenants = vec![Vec::new(); wholes.len()];
+            for (&member, whole) in members.iter().zip(whole_of) {
+                tenants[whole as usize].push(member);
+            }
+            needs.least += bound;
+            needs.arenas.push(Need { key, problem, tenants, bound });
         }
-    });
-    let times = obstacle.map_or(0..0, |obstacle| obstacle.times);
-    let alive = |tenant: &&crate::Tenant| tenant.lower < times.end && times.start < tenant.upper;
-    let buffers = lifetimes.tenants.iter().filter(alive).map(|tenant| tenant.buffer).collect();
-    let step = step_at(lifetimes, times.start).filter(|_| !times.is_empty());
-    Shortage { bytes, step, buffers: by_size(lifetimes, buffers), times }
-}
+        Ok(needs)
+    }
 
-/// The first step at a time.
-fn step_at(lifetimes: &Lifetimes, time: u64) -> Option<usize> {
-    let step = lifetimes.lanes.time.partition_point(|&other| u64::from(other) < time);
-    (step < lifetimes.lanes.time.len()).then_some(step)
-}
+    /// Who is in use when the arena that needs most does; and if the capacity is known to be too
+    /// small, who of them is too much for what the other arenas leave.
+    fn shortage(&self, bytes: u64, capacity: Option<u64>) -> Shortage {
+        let most = self.arenas.iter().rev().max_by_key(|need| need.bound);
+        // What does not fit into one byte less than the bound is what makes the bound.
+        let against = |need: &Need, room: u64| {
+            let options = Options { work: 0, ..Options::default() };
+            match fit(&need.problem, room, &options) {
+                Fit::Impossible(obstacle) => Some(obstacle),
+                _ => None,
+            }
+        };
+        let peak = most.and_then(|need| against(need, need.bound.checked_sub(1)?));
+        let times = peak.map_or(0..0, |peak| peak.times);
+        let alive = |tenant: &&Tenant| tenant.lower < times.end && times.start < tenant.upper;
+        let buffers = self.lifetimes.tenants.iter().filter(alive).map(|tenant| tenant.buffer);
+        let too_many = most.zip(capacity).and_then(|(need, capacity)| {
+            let others = self.least - need.bound;
+            Some(self.buffers(need, &against(need, capacity.saturating_sub(others))?))
+        });
+        Shortage {
+            bytes,
+            step: self.step_at(times.start).filter(|_| !times.is_empty()),
+            buffers: self.by_size(buffers.collect()),
+            too_many: too_many.unwrap_or_default(),
+            times,
+        }
+    }
 
-fn by_size(lifetimes: &Lifetimes, mut buffers: Vec<usize>) -> Vec<usize> {
-    let bytes = |buffer: usize| match lifetimes.tenant(buffer) {
-        Some(Ok((tenant, _))) => tenant.bytes,
-        _ => 0,
-    };
-    buffers.sort_by_key(|&buffer| (std::cmp::Reverse(bytes(buffer)), buffer));
-    buffers
+    /// Who is in the way in the only arena.
+    fn refused(&self, need: &Need, obstacle: &Obstacle) -> Shortage {
+        let too_many = self.buffers(need, obstacle);
+        let (bytes, times) = (obstacle.least, obstacle.times.clone());
+        Shortage {
+            bytes,
+            step: self.step_at(times.start),
+            times,
+            buffers: too_many.clone(),
+            too_many,
+        }
+    }
+
+    /// The buffers of an obstacle's items.
+    fn buffers(&self, need: &Need, obstacle: &Obstacle) -> Vec<usize> {
+        let tenants = obstacle.items.iter().flat_map(|&item| &need.tenants[item]);
+        self.by_size(tenants.map(|&tenant| self.lifetimes.tenants[tenant].buffer).collect())
+    }
+
+    /// The first step at a time.
+    fn step_at(&self, time: u64) -> Option<usize> {
+        let times = &self.lifetimes.lanes.time;
+        let step = times.partition_point(|&other| u64::from(other) < time);
+        (step < times.len()).then_some(step)
+    }
+
+    fn by_size(&self, mut buffers: Vec<usize>) -> Vec<usize> {
+        let bytes = |buffer: usize| match self.lifetimes.tenant(buffer) {
+            Some(Ok((tenant, _))) => tenant.bytes,
+            _ => 0,
+        };
+        buffers.sort_by_key(|&buffer| (std::cmp::Reverse(bytes(buffer)), buffer));
+        buffers
+    }
 }

@@ -9,7 +9,7 @@ mod svg;
 use serde::Serialize;
 
 /// What there is to see.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default)]
 pub struct Drawing {
     /// What is drawn: a model's name, say.
     pub title: String,
@@ -26,7 +26,7 @@ pub struct Drawing {
 }
 
 /// One plan. The tenants are in columns of equal length.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default)]
 pub struct DrawnPlan {
     /// What it is called: mode and packer.
     pub label: String,

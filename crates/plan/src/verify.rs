@@ -33,7 +33,7 @@ pub fn verify(schedule: &Schedule, plan: &Plan) -> Result<(), VerifyError> {
     check_claims(plan)?;
     check_places(schedule, plan, &groups)?;
     let order = Order::new(schedule, &groups);
-    let demands = sweep(schedule, plan, &order)?;
+    let demands = sweep(schedule, plan, &groups, &order)?;
     order.check(schedule, &groups, &demands)
 }
 
@@ -104,7 +104,12 @@ fn check_places(schedule: &Schedule, plan: &Plan, groups: &Groups) -> Result<(),
 }
 
 /// Who follows whom on which bytes, and in what order that has to be.
-fn sweep(schedule: &Schedule, plan: &Plan, order: &Order) -> Result<Vec<Demand>, VerifyError> {
+fn sweep(
+    schedule: &Schedule,
+    plan: &Plan,
+    groups: &Groups,
+    order: &Order,
+) -> Result<Vec<Demand>, VerifyError> {
     // Arena, first time, buffer.
     let mut tenants: Vec<(usize, u32, usize)> = Vec::new();
     for (index, spec) in schedule.buffers.iter().enumerate() {
@@ -136,7 +141,7 @@ fn sweep(schedule: &Schedule, plan: &Plan, order: &Order) -> Result<Vec<Demand>,
                 map.insert((arena, end), (last, first));
             }
             from = (arena, last.max(start));
-            demands.push(relate(schedule, plan, order, first, second)?);
+            demands.push(relate(schedule, plan, groups, order, first, second)?);
         }
         map.insert((arena, start), (end, second));
     }
@@ -149,6 +154,7 @@ fn sweep(schedule: &Schedule, plan: &Plan, order: &Order) -> Result<Vec<Demand>,
 fn relate(
     schedule: &Schedule,
     plan: &Plan,
+    groups: &Groups,
     order: &Order,
     first: usize,
     second: usize,
@@ -167,14 +173,20 @@ fn relate(
         return Ok(Demand { first, second, step: None });
     }
     // Only in place: this step and no other reads the one for the last time and writes the other.
+    // Neither by way of a view: a view of the one that is written, or of the other that is read,
+    // would be in the way of what the step does to the whole.
     let this = &schedule.steps[step as usize];
+    let whole = this.touches().all(|(buffer, writes)| {
+        let root = groups.root(buffer);
+        (root != first || buffer == first && !writes)
+            && (root != second || buffer == second && writes)
+    });
     let sharing = last == step
         && plan.place(first) == plan.place(second)
         && schedule.buffers[second].in_place.contains(&first)
         && this.reads.contains(&first)
-        && !this.writes.contains(&first)
         && this.writes.contains(&second)
-        && !this.reads.contains(&second);
+        && whole;
     let others = &givers[..givers.len() - 1];
     latest = others.iter().map(|&step| order.time(step) + 1).max().unwrap_or(0);
     let earliest = takers[1..].iter().map(|&step| order.time(step)).min().unwrap_or(u32::MAX);

@@ -84,6 +84,32 @@ fn a_shortage_names_the_step() {
         panic!("does not fit")
     };
     assert_eq!((why.bytes, why.step, why.buffers), (256 + 1024 + 2048, Some(1), vec![3, 2, 0]));
+    // The largest alone is too much; with more room, it takes two.
+    assert_eq!(why.too_many, [3]);
+    let Capacity::Impossible(why) = capacity(&schedule, 2500, &options()).unwrap() else {
+        panic!("does not fit")
+    };
+    assert_eq!(why.too_many, [3, 2]);
+}
+
+#[test]
+fn a_shortage_of_several_arenas_counts_all() {
+    // A large buffer on another device leaves too little for the two of this one.
+    let mut buffers: Vec<_> = (0..4).map(|i| BufferSpec::new(format!("b{i}"), 1024)).collect();
+    (buffers[0].device, buffers[0].bytes) = (1, 4096);
+    buffers[3].bytes = 256;
+    let steps = vec![
+        Step { device: 1, ..Step::new("far", [], [0]) },
+        Step::new("near", [], [1, 2, 3]),
+        Step::new("end", [1, 2, 3], []),
+    ];
+    let schedule = Schedule { buffers, steps };
+    let all = 4096 + 2 * 1024 + 256;
+    assert!(matches!(capacity(&schedule, all, &options()).unwrap(), Capacity::Fits(_)));
+    let Capacity::Impossible(why) = capacity(&schedule, all - 1, &options()).unwrap() else {
+        panic!("does not fit")
+    };
+    assert_eq!((why.bytes, why.step, why.buffers, why.too_many), (all, Some(0), vec![0], vec![0]));
 }
 
 #[test]

@@ -37,6 +37,8 @@
 pub use tenure_camera as camera;
 #[cfg(feature = "files")]
 pub use tenure_files as files;
+#[cfg(feature = "image")]
+pub use tenure_image as image;
 pub use tenure_layout as layout;
 pub use tenure_memory as memory;
 #[cfg(feature = "models")]

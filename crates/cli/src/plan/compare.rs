@@ -3,12 +3,14 @@
 use std::time::Instant;
 
 use tenure::plan::{
-    Capacity, Packer, Plan, PlannerMode, Reorder, Reordered, Schedule, Shortage, capacity, plan,
-    reorder,
+    Capacity, Options, Packer, Plan, PlannerMode, Reorder, Reordered, Schedule, Shortage, capacity,
+    plan, reorder,
 };
 
 use super::Problem;
+use super::pools::Use;
 use super::progress::Search;
+use super::source::Source;
 use crate::units;
 
 /// Which modes and packers to compare.
@@ -20,6 +22,33 @@ pub(super) struct Made {
     pub(super) seconds: f64,
     /// Whether its search was ended by the user.
     pub(super) stopped: bool,
+    pub(super) how: How,
+}
+
+/// What a plan was made for.
+pub(super) enum How {
+    /// A mode, as small as can be.
+    Mode,
+    /// Several memories.
+    Pools(Vec<Use>),
+    /// A schedule that has changed: how many buffers moved, and whether all were placed anew.
+    Kept { moved: usize, anew: bool },
+}
+
+impl Made {
+    /// What the plan is called: its mode, or what was asked for instead.
+    pub(super) fn mode(&self) -> &'static str {
+        match self.how {
+            How::Mode => self.plan.mode.name(),
+            How::Pools(_) => "pools",
+            How::Kept { .. } => "kept",
+        }
+    }
+
+    /// Whether more time could have made it smaller.
+    fn searched(&self) -> bool {
+        self.plan.packer == Some(Packer::Best)
+    }
 }
 
 /// All plans, in the order in which they were asked for.
@@ -52,25 +81,59 @@ impl Results {
     pub(super) fn winner(&self) -> Option<&Plan> {
         self.made.get(self.winner).map(|made| &made.plan)
     }
+
+    /// Adds a plan that was asked for by more than its mode, which makes it the one to take.
+    pub(super) fn add(
+        &mut self,
+        search: &Search,
+        make: impl FnOnce() -> Result<(Plan, How), Problem>,
+    ) -> Result<(), Problem> {
+        self.made.push(timed(search, make)?);
+        self.winner = self.made.len() - 1;
+        Ok(())
+    }
+
+    /// Whether a search was ended before its answer was certain.
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.made.iter().any(|made| made.stopped && !made.plan.optimal && made.searched())
+    }
+}
+
+fn timed(
+    search: &Search,
+    make: impl FnOnce() -> Result<(Plan, How), Problem>,
+) -> Result<Made, Problem> {
+    let before = Instant::now();
+    let (plan, how) = make()?;
+    let seconds = before.elapsed().as_secs_f64();
+    Ok(Made { plan, seconds, stopped: search.was_stopped(), how })
 }
 
 /// Makes all plans.
 pub(super) fn compare(
-    schedule: &Schedule,
+    source: &Source,
     wanted: &Wanted,
     search: &Search,
 ) -> Result<Results, Problem> {
     let mut made = vec![];
     for &(mode, packer) in &wanted.0 {
-        let before = Instant::now();
-        let plan = search.run(|options| plan(schedule, mode, packer, options))?;
-        let seconds = before.elapsed().as_secs_f64();
-        made.push(Made { plan, seconds, stopped: search.was_stopped() });
+        made.push(timed(search, || {
+            let plan = search.run(|options| source.plan(mode, packer, options))?;
+            Ok((plan, How::Mode))
+        })?);
     }
     // Of equals the last, which is by the packer that packs best.
     let key = |(_, made): &(usize, &Made)| (made.plan.bytes, !made.plan.optimal);
     let winner = made.iter().enumerate().rev().min_by_key(key).map_or(0, |(index, _)| index);
     Ok(Results { made, winner })
+}
+
+/// What the smallest number would take with a plan of its own, if sizes depend on one.
+pub(super) fn alone(source: &Source, search: &Search) -> Result<Option<u64>, Problem> {
+    let Some(smallest) = source.smallest() else { return Ok(None) };
+    let smallest = smallest?;
+    let make = |options: &Options<'_>| plan(&smallest, PlannerMode::Arena, Packer::Best, options);
+    Ok(Some(search.run(make)?.bytes))
 }
 
 /// The schedule in an order with a lower peak, if there is one.
@@ -103,6 +166,10 @@ impl Fits {
 
     pub(super) fn is_certain_to_fit(&self) -> bool {
         matches!(self.answer, Capacity::Fits(_))
+    }
+
+    pub(super) fn is_unknown(&self) -> bool {
+        matches!(self.answer, Capacity::Unknown { .. })
     }
 
     /// The answer as a sentence.

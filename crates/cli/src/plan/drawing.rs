@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use tenure::plan::draw::{Drawing, DrawnPlan, Tenant};
-use tenure::plan::{Lifetimes, Plan, PlanError, Schedule};
+use tenure::plan::{Lifetimes, PlanError, Schedule};
 
 use super::Problem;
-use super::compare::Results;
+use super::compare::{How, Made, Results};
 
 /// Plans with more pieces of memory than this show them without names.
 const NAMED: usize = 16;
@@ -20,7 +20,7 @@ pub(super) fn drawing(
     let lifetimes = Lifetimes::new(schedule).map_err(PlanError::from)?;
     let plans = results.made.iter().enumerate().map(|(index, made)| DrawnPlan {
         winner: index == results.winner,
-        ..drawn(&made.plan, &lifetimes)
+        ..drawn(made, &lifetimes)
     });
     Ok(Drawing {
         title: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -37,18 +37,22 @@ pub(super) fn drawing(
     })
 }
 
-fn drawn(plan: &Plan, lifetimes: &Lifetimes) -> DrawnPlan {
+fn drawn(made: &Made, lifetimes: &Lifetimes) -> DrawnPlan {
+    let plan = &made.plan;
     let packer = plan.packer.map(|packer| format!(" {packer}")).unwrap_or_default();
     let mut drawn = DrawnPlan {
-        label: format!("{}{packer}", plan.mode),
+        label: format!("{}{packer}", made.mode()),
         bytes: plan.bytes,
         bound: plan.lower_bound,
         optimal: plan.optimal,
         ..DrawnPlan::default()
     };
     let named = plan.arenas.len() <= NAMED;
-    for arena in &plan.arenas {
-        let label = format!("device {}, {}", arena.device, arena.lane);
+    for (index, arena) in plan.arenas.iter().enumerate() {
+        let label = match &made.how {
+            How::Pools(uses) => uses.get(index).map(|used| used.name.clone()).unwrap_or_default(),
+            _ => format!("device {}, {}", arena.device, arena.lane),
+        };
         drawn.add_arena(if named { label } else { String::new() }, arena.bytes);
     }
     for tenant in &lifetimes.tenants {

@@ -1,13 +1,15 @@
-//! What is planned: a model, lifetimes or a schedule, from a file.
+//! Files of what is planned: models, lifetimes, schedules.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use tenure::models::{Graph, tflite};
-use tenure::plan::{Options, Packer, PlanError, PlannerMode, Schedule, Table, plan};
+use tenure::plan::{Dynamic, Options, Packer, PlannerMode, Schedule, Table, plan};
 
 use super::Problem;
+use super::dim::Dim;
 use super::progress::Search;
+use super::source::Source;
 
 /// A million buffers take a tenth of this.
 const MOST: u64 = 1 << 30;
@@ -32,30 +34,43 @@ fn kind(path: &Path) -> Result<Kind, Problem> {
     }
 }
 
-/// Reads a schedule.
-pub(super) fn read(path: &Path, dims: &[(String, u64)]) -> Result<Schedule, Problem> {
+/// Reads what is planned.
+pub(super) fn read(path: &Path, dims: &[Dim]) -> Result<Source, Problem> {
     let kind = kind(path)?;
-    if !dims.is_empty() && kind != Kind::Onnx {
-        return Err(Problem::NoDims { path: path.to_owned() });
-    }
-    let schedule = match kind {
+    let no_dims = || Problem::NoDims { path: path.to_owned() };
+    let wrong = |cause| Problem::Schedule { path: path.to_owned(), cause };
+    match kind {
+        Kind::Onnx => Source::ranged(path, dims, |values| graph(path, values)),
+        Kind::Json => {
+            let text = text(path)?;
+            if depends(&text) {
+                let dynamic = serde_json::from_str::<Dynamic>(&text);
+                return Source::dynamic(dynamic.map_err(|cause| wrong(cause.into()))?, dims);
+            }
+            let schedule = Schedule::from_json(&text).map_err(wrong)?;
+            if dims.is_empty() { Source::fixed(schedule) } else { Err(no_dims()) }
+        }
+        _ if !dims.is_empty() => Err(no_dims()),
+        Kind::Tflite => Source::fixed(graph(path, &BTreeMap::new())?.schedule()),
         Kind::Csv => {
             let table = Table::from_csv(&text(path)?);
-            table.map_err(|cause| Problem::Csv { path: path.to_owned(), cause })?.to_schedule()
+            let table = table.map_err(|cause| Problem::Csv { path: path.to_owned(), cause })?;
+            Source::fixed(table.to_schedule())
         }
-        Kind::Json => {
-            let schedule = Schedule::from_json(&text(path)?);
-            schedule.map_err(|cause| Problem::Schedule { path: path.to_owned(), cause })?
-        }
-        Kind::Onnx | Kind::Tflite => graph(path, dims)?.schedule(),
-    };
-    schedule.validate().map_err(PlanError::from)?;
-    Ok(schedule)
+    }
 }
 
-fn graph(path: &Path, dims: &[(String, u64)]) -> Result<Graph, Problem> {
-    let dims: BTreeMap<String, u64> = dims.iter().cloned().collect();
-    tenure::models::read(path, &dims)
+/// Whether a JSON file has a schedule whose sizes depend on a number.
+fn depends(text: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Outline {
+        schedule: Option<serde::de::IgnoredAny>,
+    }
+    serde_json::from_str::<Outline>(text).is_ok_and(|outline| outline.schedule.is_some())
+}
+
+fn graph(path: &Path, dims: &BTreeMap<String, u64>) -> Result<Graph, Problem> {
+    tenure::models::read(path, dims)
         .map_err(|cause| Problem::Model { path: path.to_owned(), cause })
 }
 
@@ -74,7 +89,7 @@ pub(super) fn with_offline_plan(path: &Path, search: &Search) -> Result<Vec<u8>,
     tflite::write_offline_plan(&model, &tflite::offline_offsets(&graph, &plan)).map_err(wrong)
 }
 
-fn text(path: &Path) -> Result<String, Problem> {
+pub(super) fn text(path: &Path) -> Result<String, Problem> {
     let failed = |cause| Problem::Read { path: path.to_owned(), cause };
     let bytes = std::fs::metadata(path).map_err(failed)?.len();
     if bytes > MOST {

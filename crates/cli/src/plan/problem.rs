@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use tenure::plan::{CsvError, JsonError, PlanError, UnknownMode};
+use tenure::plan::{CsvError, JsonError, PlanError, PoolsError, SizeError, UnknownMode};
 
 /// Why there is no plan.
 #[derive(Debug, thiserror::Error)]
@@ -30,8 +30,46 @@ pub(crate) enum Problem {
     Model { path: PathBuf, cause: tenure::models::Error },
     #[error("{}: only a .tflite file can carry an offline plan", path.display())]
     NoOfflinePlan { path: PathBuf },
-    #[error("{}: only models in ONNX have dimensions to set with --dim", path.display())]
+    #[error(
+        "{}: it has no dimensions to set with --dim; models in ONNX have, and JSON files whose \
+         sizes depend on a number",
+        path.display()
+    )]
     NoDims { path: PathBuf },
+    #[error("--dim {name}: the sizes depend on {has}")]
+    OtherVariable { name: String, has: String },
+    #[error(
+        "{}: the smallest values of --dim make other steps than the largest; plan every value \
+         alone",
+        path.display()
+    )]
+    OtherGraph { path: PathBuf },
+    #[error(
+        "{}: tensor {tensor:?} has {small} bytes for a smaller value of --dim, and {large} for \
+         the largest; plan every value alone",
+        path.display()
+    )]
+    Shrinks { path: PathBuf, tensor: String, small: u64, large: u64 },
+    #[error(
+        "{option} knows one lane only where sizes depend on a number; give the number with --dim"
+    )]
+    SeveralLanes { option: &'static str },
+    #[error("--resize {name}: there is no such buffer; there are {}{}", has.join(", "), more_of(*more))]
+    NoBuffer { name: String, has: Vec<String>, more: usize },
+    #[error(
+        "{}: a plan of {has} buffers, and there are {wants}; give the plan that was saved for \
+         this file",
+        path.display()
+    )]
+    OtherPlan { path: PathBuf, has: usize, wants: usize },
+    #[error(transparent)]
+    Sizes(#[from] SizeError),
+    #[error("--pool {name}: there are two of this name; give each its own")]
+    TwoPools { name: String },
+    #[error("--pool: {0}")]
+    Pools(#[from] PoolsError),
+    #[error("stopped by Ctrl-C: {0}")]
+    Stopped(String),
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error("the plan cannot be written as JSON: {0}")]
@@ -40,4 +78,8 @@ pub(crate) enum Problem {
     Environment(UnknownMode),
     #[error("{0}")]
     DoesNotFit(String),
+}
+
+fn more_of(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(" and {count} more") }
 }

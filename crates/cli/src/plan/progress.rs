@@ -1,9 +1,10 @@
 //! A search that can be watched and ended: a line that tells how far it is, and Ctrl-C.
 
-use std::cell::Cell;
 use std::io::{IsTerminal, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tenure::plan::{Options, Progress};
@@ -11,22 +12,23 @@ use tenure::plan::{Options, Progress};
 use crate::units;
 
 /// How often the line is written anew.
-const OFTEN: Duration = Duration::from_millis(100);
-/// Searches shorter than this show nothing.
-const SHORT: Duration = Duration::from_millis(400);
+const OFTEN: Duration = Duration::from_millis(200);
+/// Takes the line away.
+const CLEAR: &[u8] = b"\r\x1b[K";
 
 /// The limits of all searches of one command.
 pub(super) struct Search {
-    time: Duration,
+    time: Option<Duration>,
+    work: u64,
+    seed: u64,
+    threads: usize,
     stop: Arc<AtomicBool>,
-    started: Instant,
-    shown: Cell<Option<Instant>>,
-    watched: bool,
+    line: Option<Line>,
 }
 
 impl Search {
     /// Begins to listen to Ctrl-C.
-    pub(super) fn new(time: Duration) -> Search {
+    pub(super) fn new(told: &super::Options) -> Search {
         let stop = Arc::new(AtomicBool::new(false));
         #[cfg(unix)]
         {
@@ -38,8 +40,15 @@ impl Search {
             );
             let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, stop());
         }
-        let watched = std::io::stderr().is_terminal();
-        Search { time, stop, started: Instant::now(), shown: Cell::new(None), watched }
+        Search {
+            time: told.time(),
+            // Time is what users know; work is counted so that results can be repeated.
+            work: told.work.unwrap_or(u64::MAX),
+            seed: told.seed,
+            threads: told.threads(),
+            stop,
+            line: Line::new(),
+        }
     }
 
     /// Whether Ctrl-C was pressed.
@@ -49,39 +58,96 @@ impl Search {
 
     /// Runs one search within the limits.
     pub(super) fn run<T>(&self, search: impl FnOnce(&Options<'_>) -> T) -> T {
-        let show = |progress: Progress| self.show(progress);
+        let show = self.line.as_ref().map(|line| |progress: Progress| line.set(Some(progress)));
         let options = Options {
-            // Time is what users know; work is counted so that results can be repeated.
-            work: u64::MAX,
-            time: Some(self.time),
+            work: self.work,
+            seed: self.seed,
+            threads: self.threads,
+            time: self.time,
             stop: Some(&self.stop),
-            progress: self.watched.then_some(&show as &dyn Fn(Progress)),
-            ..Options::default()
+            progress: show.as_ref().map(|show| show as &dyn Fn(Progress)),
         };
-        search(&options)
+        let answer = search(&options);
+        if let Some(line) = &self.line {
+            line.set(None);
+        }
+        answer
     }
 
-    fn show(&self, progress: Progress) {
-        let now = Instant::now();
-        let recent = self.shown.get().is_some_and(|last| now - last < OFTEN);
-        if recent || now - self.started < SHORT {
-            return;
+    /// Takes the line away, before anything else is printed.
+    pub(super) fn done(&mut self) {
+        self.line = None;
+    }
+}
+
+/// How far a search is, and since when it runs; `None` between searches.
+type State = Option<(Progress, Instant)>;
+
+/// The line, on a thread of its own: a search tells when it has found something, and users want to
+/// know that it goes on.
+struct Line {
+    now: Arc<Mutex<State>>,
+    /// Dropped to end the thread.
+    until: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Line {
+    /// `None` if nobody watches.
+    fn new() -> Option<Line> {
+        let dumb = std::env::var_os("TERM").is_some_and(|kind| kind == "dumb");
+        if dumb || !std::io::stderr().is_terminal() {
+            return None;
         }
-        self.shown.set(Some(now));
-        let Progress { bytes, lower_bound, .. } = progress;
-        let over = if lower_bound > 0 { bytes as f64 / lower_bound as f64 - 1.0 } else { 0.0 };
-        let line = format!(
-            "\r\x1b[Ksearching: {}, {:.2} % above the bound; Ctrl-C takes it",
-            units::bytes(bytes),
-            over * 100.0
-        );
-        let _ = std::io::stderr().write_all(line.as_bytes());
+        let now = Arc::new(Mutex::new(State::None));
+        let (until, ended) = channel::<()>();
+        let told = Arc::clone(&now);
+        let thread = std::thread::spawn(move || {
+            let mut shown = false;
+            while ended.recv_timeout(OFTEN) == Err(RecvTimeoutError::Timeout) {
+                let state = told.lock().ok().and_then(|state| *state);
+                let bytes = match state {
+                    Some((progress, since)) => words(progress, since.elapsed()).into_bytes(),
+                    None if shown => CLEAR.to_vec(),
+                    None => continue,
+                };
+                shown = state.is_some();
+                let _ = std::io::stderr().write_all(&bytes);
+            }
+            if shown {
+                let _ = std::io::stderr().write_all(CLEAR);
+            }
+        });
+        Some(Line { now, until: Some(until), thread: Some(thread) })
     }
 
-    /// Takes the line away.
-    pub(super) fn done(&self) {
-        if self.shown.get().is_some() {
-            let _ = std::io::stderr().write_all(b"\r\x1b[K");
+    fn set(&self, progress: Option<Progress>) {
+        if let Ok(mut now) = self.now.lock() {
+            let since = now.map_or_else(Instant::now, |(_, since)| since);
+            *now = progress.map(|progress| (progress, since));
         }
     }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.until = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The line in words, at most as wide as the terminal: one that wraps could not be taken away.
+fn words(progress: Progress, since: Duration) -> String {
+    let Progress { bytes, lower_bound, .. } = progress;
+    let over = if lower_bound > 0 { bytes as f64 / lower_bound as f64 - 1.0 } else { 0.0 };
+    let line = format!(
+        "searching: {}, {:.2} % above the bound, {} s; Ctrl-C takes it",
+        units::bytes(bytes),
+        over * 100.0,
+        since.as_secs()
+    );
+    let width = crate::output::error_width();
+    format!("\r\x1b[K{}", line.chars().take(width.saturating_sub(1)).collect::<String>())
 }

@@ -4,11 +4,12 @@ use serde::Serialize;
 use tenure::plan::{Placement, Plan, Schedule, Table};
 
 use super::Problem;
-use super::compare::Results;
+use super::compare::{How, Made, Results};
+use super::pools::Use;
 
 /// One plan. The names of the fields stay.
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
+pub(super) struct Row<'a> {
     mode: &'static str,
     /// `None` in modes that do not pack.
     packer: Option<&'static str>,
@@ -22,12 +23,27 @@ pub(super) struct Row {
     /// How many pieces of memory they are in.
     allocations: usize,
     winner: bool,
+    /// The memories of --pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pools: Option<&'a [Use]>,
+    /// How many buffers are not where they were before --resize, or in the plan of --keep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved: Option<usize>,
 }
 
 /// One row for each plan.
-pub(super) fn rows(results: &Results) -> Vec<Row> {
-    let row = |(index, made): (usize, &super::compare::Made)| Row {
-        mode: made.plan.mode.name(),
+pub(super) fn rows(results: &Results) -> Vec<Row<'_>> {
+    results
+        .made
+        .iter()
+        .enumerate()
+        .map(|(index, made)| row(made, index == results.winner))
+        .collect()
+}
+
+fn row(made: &Made, winner: bool) -> Row<'_> {
+    Row {
+        mode: made.mode(),
         packer: made.plan.packer.map(|packer| packer.name()),
         bytes: made.plan.bytes,
         lower_bound: made.plan.lower_bound,
@@ -36,9 +52,16 @@ pub(super) fn rows(results: &Results) -> Vec<Row> {
         seconds: made.seconds,
         buffers: placed(&made.plan),
         allocations: made.plan.arenas.len(),
-        winner: index == results.winner,
-    };
-    results.made.iter().enumerate().map(row).collect()
+        winner,
+        pools: match &made.how {
+            How::Pools(uses) => Some(uses),
+            _ => None,
+        },
+        moved: match made.how {
+            How::Kept { moved, .. } => Some(moved),
+            _ => None,
+        },
+    }
 }
 
 /// How far above the bound.

@@ -3,18 +3,20 @@
 use std::path::Path;
 
 use anstyle::AnsiColor;
-use tenure::plan::{Reordered, Schedule, explain};
+use tenure::plan::{Reordered, explain};
 
 use super::Problem;
-use super::compare::{Fits, Made, Results};
+use super::compare::{Fits, How, Made, Results};
 use super::report::{placed, ratio};
+use super::source::Source;
 use crate::page::{self, BOLD, DIM, Mark, PLAIN};
 use crate::{output, units};
 
 /// Everything that is told.
 pub(super) struct Page<'a> {
     pub(super) file: &'a Path,
-    pub(super) schedule: &'a Schedule,
+    pub(super) source: &'a Source,
+    pub(super) alone: Option<u64>,
     pub(super) results: &'a Results,
     pub(super) reordered: Option<&'a Reordered>,
     pub(super) fits: Option<&'a Fits>,
@@ -31,12 +33,15 @@ impl Page<'_> {
         let buffers = self.results.winner().map_or(0, placed);
         let count = format!(
             "{buffers} of {} buffers planned, {} steps",
-            self.schedule.buffers.len(),
-            self.schedule.steps.len()
+            self.source.schedule.buffers.len(),
+            self.source.schedule.steps.len()
         );
         page.heading(&name, &count);
         if let Some(better) = self.reordered {
             page.row(Mark::Blank, &[], DIM, &reordered_words(better));
+        }
+        if let Some(words) = self.source.range(self.alone) {
+            page.row(Mark::Blank, &[], DIM, &words);
         }
         page.put(PLAIN, "    ");
         for (title, width) in HEAD {
@@ -46,13 +51,16 @@ impl Page<'_> {
         for (index, made) in self.results.made.iter().enumerate() {
             row(&mut page, made, index == self.results.winner);
         }
+        for made in &self.results.made {
+            how(&mut page, made);
+        }
         if let Some(fits) = self.fits.filter(|fits| fits.is_certain_to_fit()) {
-            page.row(Mark::Yes, &[], PLAIN, &fits.words(self.schedule));
+            page.row(Mark::Yes, &[], PLAIN, &fits.words(&self.source.schedule));
         }
         if self.explain {
             page.heading("Buffers", "");
-            let verdicts = explain(self.schedule).map_err(tenure::plan::PlanError::from)?;
-            for (spec, verdict) in self.schedule.buffers.iter().zip(verdicts) {
+            let verdicts = explain(&self.source.schedule).map_err(tenure::plan::PlanError::from)?;
+            for (spec, verdict) in self.source.schedule.buffers.iter().zip(verdicts) {
                 page.row(Mark::Blank, &[(&spec.name, 24)], DIM, &verdict.to_string());
             }
         }
@@ -70,7 +78,7 @@ fn row(page: &mut page::Page, made: &Made, winner: bool) {
     };
     let packer = plan.packer.map_or("", |packer| packer.name());
     let time = units::time(made.seconds * 1e9);
-    let cells = [plan.mode.name(), packer, &bytes, &above, &time];
+    let cells = [made.mode(), packer, &bytes, &above, &time];
     page.put(PLAIN, "  ");
     page.put(AnsiColor::Green.on_default(), mark);
     for (cell, (_, width)) in cells.iter().zip(HEAD) {
@@ -85,6 +93,36 @@ fn row(page: &mut page::Page, made: &Made, winner: bool) {
         page.put(DIM, "stopped");
     }
     page.end_line();
+}
+
+/// What there is to say of a plan beyond its row.
+fn how(page: &mut page::Page, made: &Made) {
+    match &made.how {
+        How::Mode => {}
+        How::Kept { anew: true, .. } => {
+            let words = "kept: all places are new, since the old ones would take a tenth more";
+            page.row(Mark::Blank, &[], DIM, words);
+        }
+        How::Kept { moved, .. } => {
+            let placed = placed(&made.plan);
+            let words = format!("kept: {moved} of {placed} buffers are somewhere else now");
+            page.row(Mark::Blank, &[], DIM, &words);
+        }
+        How::Pools(uses) => {
+            page.heading("Pools", "the fastest first");
+            let all: u64 = uses.iter().fold(0, |sum, used| sum.saturating_add(used.traffic));
+            for used in uses {
+                let share = used.traffic as f64 / all.max(1) as f64 * 100.0;
+                let bytes = units::bytes(used.bytes);
+                let taken = match used.size {
+                    Some(size) => format!("{bytes} of {}", units::bytes(size)),
+                    None => bytes,
+                };
+                let words = format!("{} buffers, {share:.1} % of the traffic", used.buffers);
+                page.row(Mark::Blank, &[(&used.name, 12), (&taken, 24)], PLAIN, &words);
+            }
+        }
+    }
 }
 
 fn reordered_words(better: &Reordered) -> String {

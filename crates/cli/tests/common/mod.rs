@@ -1,6 +1,8 @@
 //! Runs the command that was built, with an environment that tests control.
 #![allow(dead_code, reason = "each file of tests uses a part of it")]
 
+use std::fs;
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// The command, without the variables that would change what it prints.
@@ -31,4 +33,26 @@ pub(crate) fn answer(output: Output) -> (String, String, Option<i32>) {
 /// Runs it.
 pub(crate) fn run(arguments: &[&str]) -> (String, String, Option<i32>) {
     answer(tenure(arguments).output().unwrap())
+}
+
+/// A folder with a file in it, and the path of the file.
+pub(crate) fn with_file(name: &str, text: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+/// The path of a model that the tests have.
+pub(crate) fn model(name: &str) -> String {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/tests/data");
+    data.join(name).to_str().unwrap().to_owned()
+}
+
+/// The rows that `tenure plan --json` prints.
+pub(crate) fn plan_rows(arguments: &[&str]) -> Vec<serde_json::Value> {
+    let (out, errors, code) = run(arguments);
+    assert_eq!(code, Some(0), "{errors}");
+    serde_json::from_str(&out).unwrap()
 }

@@ -13,6 +13,7 @@ use crate::engine::{Engine, EngineKind};
 use crate::held::Held;
 use crate::job::{Job, Recipe};
 
+mod direct;
 mod feed;
 mod fill;
 mod fixed;
@@ -21,9 +22,10 @@ mod prepare;
 mod strip;
 mod threads;
 
+use fixed::LANES;
 use kernels::Kernels;
 use prepare::{Pass, Prepared};
-use strip::{Strip, TURNED};
+use strip::{Strip, Workspace};
 use threads::Threads;
 
 /// Conversions whose tables are kept.
@@ -35,7 +37,7 @@ pub(crate) struct Cpu {
     /// Most recently used first.
     prepared: Mutex<Vec<(Recipe, Arc<Prepared>)>>,
     /// Scratch memory that no thread uses now.
-    scratch: Mutex<Vec<Vec<i16>>>,
+    scratch: Mutex<Vec<Workspace>>,
 }
 
 impl Cpu {
@@ -63,14 +65,11 @@ impl Cpu {
         prepared
     }
 
-    fn with_scratch(&self, len: usize, work: impl FnOnce(&mut [i16])) {
+    fn with_workspace(&self, work: impl FnOnce(&mut Workspace)) {
         let lock = || self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut scratch = lock().pop().unwrap_or_default();
-        if scratch.len() < len {
-            scratch.resize(len, 0);
-        }
-        work(&mut scratch);
-        lock().push(scratch);
+        let mut workspace = lock().pop().unwrap_or_default();
+        work(&mut workspace);
+        lock().push(workspace);
     }
 
     /// Runs a pass in strips.
@@ -84,14 +83,13 @@ impl Cpu {
             transposed,
         };
         let work = recipe.geometry.crop.height * recipe.geometry.crop.width;
-        let rows = self.threads.strip_rows(pass.down, work, if transposed { TURNED } else { 1 });
-        let len = Strip::scratch_len(pass, transposed);
+        let rows = self.threads.strip_rows(pass.down, work, LANES);
         self.threads.each(pass.down.div_ceil(rows), |index| {
             let rows = index * rows..((index + 1) * rows).min(pass.down);
-            self.with_scratch(len, |scratch| {
+            self.with_workspace(|workspace| {
                 // SAFETY: both images are held until this function's caller is done, they are of
                 // the recipe's kind, and strips do not overlap.
-                unsafe { strip.run(rows, scratch) }
+                unsafe { strip.run(rows, workspace) }
             });
         });
     }
@@ -102,10 +100,14 @@ impl Engine for Cpu {
         EngineKind::Cpu
     }
 
-    fn explain(&self, job: &Job) -> Result<String> {
+    fn check(&self, _: &Job) -> Result<()> {
+        Ok(())
+    }
+
+    fn explain(&self, job: &Job) -> String {
         let (recipe, threads) = (&job.recipe, self.threads.count());
         let (from, to) = (&recipe.source, &recipe.target);
-        Ok(format!(
+        format!(
             "{} {} {}x{} to {} {}x{} in one pass with {} kernels, up to {threads} threads",
             from.format,
             from.dtype,
@@ -115,7 +117,7 @@ impl Engine for Cpu {
             to.width,
             to.height,
             self.kernels.name,
-        ))
+        )
     }
 
     fn run(&self, job: &Job) -> Result<()> {

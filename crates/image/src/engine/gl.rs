@@ -132,12 +132,18 @@ impl Engine for OpenGl {
         EngineKind::Gl
     }
 
-    fn explain(&self, job: &Job) -> Result<String> {
-        let running = self.running()?;
-        running.check(job)?;
+    fn check(&self, job: &Job) -> Result<()> {
+        self.running()?.check(job)
+    }
+
+    fn explain(&self, job: &Job) -> String {
+        let running = match self.running() {
+            Ok(running) => running,
+            Err(error) => return error.to_string(),
+        };
         let abilities = &running.worker.abilities;
         let (from, to) = (&job.recipe.source, &job.recipe.target);
-        Ok(format!(
+        format!(
             "{} {}x{} ({}) to {} {} {}x{} ({}) with {} ({}), {} imports kept",
             from.format,
             from.width,
@@ -151,7 +157,7 @@ impl Engine for OpenGl {
             abilities.renderer,
             abilities.platform,
             running.worker.state.imports.load(Ordering::Relaxed),
-        ))
+        )
     }
 
     fn run(&self, job: &Job) -> Result<()> {

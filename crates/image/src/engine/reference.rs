@@ -23,8 +23,12 @@ impl Engine for Reference {
         EngineKind::Reference
     }
 
-    fn explain(&self, _: &Job) -> Result<String> {
-        Ok("every sample in f64, one thread".to_owned())
+    fn check(&self, _: &Job) -> Result<()> {
+        Ok(())
+    }
+
+    fn explain(&self, _: &Job) -> String {
+        "every sample in f64, one thread".to_owned()
     }
 
     fn run(&self, job: &Job) -> Result<()> {

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::budget::Budget;
 use super::dims::Dims;
 use super::error::ShapeIssue;
-use super::fact::Fact;
+use super::fact::{Fact, Values};
 use super::fold::fold;
 use super::names::{Scope, needs};
 use super::op::{Op, Ruling, check_rank};
@@ -19,13 +20,24 @@ use crate::{ElementType, Error, Graph, Kind, Node, Result, TensorInfo};
 const MAX_TENSORS: usize = 1 << 20;
 /// How deep functions may call functions, and graphs lie in graphs, when they are put in place.
 const MAX_DEPTH: usize = 24;
+/// The most numbers of tensors that are followed, in all.
+const MAX_FOLLOWED: usize = 1 << 22;
+/// Names of so many bytes cost as much as an entry of a list.
+const NAME: usize = 16;
 /// Outputs whose size depends on the data: the rule says the most there can be.
 const DATA_DEPENDENT: &[&str] = &["Compress", "NonMaxSuppression", "NonZero", "Unique"];
 
 pub(super) fn build(model: &Model<'_>, dims: &BTreeMap<String, u64>) -> Result<Graph> {
     let dims = Dims::check(dims, &model.graph)?;
     let (graph, facts, prefix) = (Graph::default(), Vec::new(), String::new());
-    let mut builder = Builder { model, dims, graph, facts, prefix, visited: 0 };
+    let budget = model.budget;
+    let mut functions = HashMap::new();
+    for function in &model.functions {
+        let name = (function.domain, function.name, function.overload);
+        functions.entry(name).or_insert(function);
+    }
+    let mut builder =
+        Builder { functions, dims, graph, facts, prefix, visited: 0, budget, followed: 0 };
     let mut scope = Scope::new(None);
     builder.initializers(&model.graph, &mut scope)?;
     for input in model.graph.inputs.iter().filter(|input| !input.name.is_empty()) {
@@ -57,7 +69,8 @@ pub(super) struct Around<'o, 'a> {
 }
 
 pub(super) struct Builder<'m, 'a, 'd> {
-    model: &'m Model<'a>,
+    /// By domain, name and overload.
+    functions: HashMap<(&'a str, &'a str, &'a str), &'m Function<'a>>,
     dims: Dims<'d>,
     pub(super) graph: Graph,
     /// What is known of each tensor of the graph.
@@ -66,19 +79,29 @@ pub(super) struct Builder<'m, 'a, 'd> {
     pub(super) prefix: String,
     /// Nodes so far, with calls.
     visited: usize,
+    pub(super) budget: Budget,
+    /// Numbers of all tensors that are followed.
+    followed: usize,
 }
 
 pub(super) type Declared<'o, 'a> = HashMap<&'a str, &'o ValueInfo<'a>>;
 
 impl<'m, 'a> Builder<'m, 'a, '_> {
-    pub(super) fn tensor(&mut self, name: &str, fact: Fact, kind: Kind) -> Result<usize> {
+    pub(super) fn tensor(&mut self, name: &str, mut fact: Fact, kind: Kind) -> Result<usize> {
         if self.graph.tensors.len() >= MAX_TENSORS {
             return Err(Error::TooMany { what: "tensors", most: MAX_TENSORS });
         }
+        self.budget.spend((self.prefix.len() + name.len()) / NAME)?;
         let name = format!("{}{name}", self.prefix);
         let Some(bytes) = fact.dtype.bytes(&fact.shape) else {
             return Err(Error::TooLarge { tensor: name, shape: fact.shape });
         };
+        // Shapes are computed from few numbers; where there are many, they are no longer followed.
+        let count = fact.values.as_ref().map_or(0, Values::len);
+        match self.followed.checked_add(count).filter(|&sum| sum <= MAX_FOLLOWED) {
+            Some(sum) => self.followed = sum,
+            None => fact.values = None,
+        }
         let (shape, dtype) = (fact.shape.clone(), fact.dtype);
         self.facts.push(fact);
         self.graph.tensors.push(TensorInfo { name, shape, dtype, bytes, kind });
@@ -108,6 +131,7 @@ impl<'m, 'a> Builder<'m, 'a, '_> {
         scope: &mut Scope<'a, '_>,
         around: Around<'_, 'a>,
     ) -> Result<()> {
+        self.budget.spend(graph.weight)?;
         let infos = graph.value_info.iter().chain(&graph.outputs);
         let declared = infos.map(|info| (info.name, info)).collect();
         self.nodes(&graph.nodes, scope, around, &declared)
@@ -133,6 +157,7 @@ impl<'m, 'a> Builder<'m, 'a, '_> {
                 return Err(Error::TooMany { what: "nodes", most: MAX_TENSORS });
             }
             let title = title(index).unwrap_or_default();
+            self.budget.spend((title.len() + node.op.len() + node.domain.len()) / NAME)?;
             let mut inputs = Vec::with_capacity(node.inputs.len());
             for &name in &node.inputs {
                 let missing =
@@ -160,10 +185,7 @@ impl<'m, 'a> Builder<'m, 'a, '_> {
     }
 
     fn function(&self, node: &NodeProto<'a>) -> Option<&'m Function<'a>> {
-        self.model.functions.iter().find(|function| {
-            (function.name, function.domain, function.overload)
-                == (node.op, node.domain, node.overload)
-        })
+        self.functions.get(&(node.domain, node.op, node.overload)).copied()
     }
 
     /// The body of a function in place of its call.
@@ -183,6 +205,7 @@ impl<'m, 'a> Builder<'m, 'a, '_> {
         let opsets =
             if function.opsets.is_empty() { around.opsets } else { function.opsets.as_slice() };
         let inside = Around { opsets, outer: &call.node.attributes, depth: around.depth + 1 };
+        self.budget.spend(function.weight)?;
         let prefix = self.enter("call");
         self.nodes(&function.nodes, &mut inner, inside, &HashMap::new())?;
         self.prefix = prefix;

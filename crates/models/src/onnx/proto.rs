@@ -3,6 +3,7 @@
 //! Names are borrowed from the file; attributes and the content of tensors stay where they are
 //! until something asks for them.
 
+use super::budget::Budget;
 use super::error::WireFault;
 use super::wire::Message;
 use crate::{Error, Result};
@@ -11,6 +12,10 @@ use crate::{Error, Result};
 const MAX_DEPTH: usize = 24;
 /// The most entries of a list of dimensions.
 pub(crate) const MAX_AXES: usize = 64;
+/// The most operator sets of a model or function, and the most attributes of a node: they are
+/// looked through one by one.
+const MAX_OPSETS: usize = 256;
+const MAX_ATTRIBUTES: usize = 256;
 
 /// `ModelProto`.
 #[derive(Debug)]
@@ -19,6 +24,8 @@ pub(crate) struct Model<'a> {
     /// Domain and version; the domain "ai.onnx" is written "".
     pub(crate) opsets: Vec<(&'a str, u64)>,
     pub(crate) functions: Vec<Function<'a>>,
+    /// What is left to spend on building the graph.
+    pub(crate) budget: Budget,
 }
 
 /// `FunctionProto`: an operator that the file itself defines.
@@ -31,6 +38,8 @@ pub(crate) struct Function<'a> {
     pub(crate) outputs: Vec<&'a str>,
     pub(crate) nodes: Vec<NodeProto<'a>>,
     pub(crate) opsets: Vec<(&'a str, u64)>,
+    /// How much there is in it.
+    pub(crate) weight: usize,
 }
 
 /// `GraphProto`.
@@ -41,6 +50,8 @@ pub(crate) struct GraphProto<'a> {
     pub(crate) inputs: Vec<ValueInfo<'a>>,
     pub(crate) outputs: Vec<ValueInfo<'a>>,
     pub(crate) value_info: Vec<ValueInfo<'a>>,
+    /// How much there is in it, and in the graphs in it.
+    pub(crate) weight: usize,
 }
 
 /// `NodeProto`.
@@ -91,23 +102,29 @@ pub(crate) struct ValueInfo<'a> {
 }
 
 impl<'a> Model<'a> {
-    pub(crate) fn read(bytes: &'a [u8]) -> Result<Model<'a>> {
+    pub(crate) fn read(message: Message<'a>) -> Result<Model<'a>> {
         let (mut graph, mut opsets, mut functions) = (None, Vec::new(), Vec::new());
-        for field in Message::new(bytes).fields() {
+        let mut budget = Budget::for_reading();
+        for field in message.fields() {
             let field = field?;
             match field.number {
-                7 => graph = Some(GraphProto::read(field.message()?, 0)?),
-                8 => opsets.push(opset(field.message()?)?),
-                25 => functions.push(Function::read(field.message()?)?),
+                7 => graph = Some(GraphProto::read(field.message()?, 0, &mut budget)?),
+                8 => add_opset(&mut opsets, field.message()?)?,
+                25 => functions.push(Function::read(field.message()?, &mut budget)?),
                 _ => {}
             }
         }
         let fault = Error::Wire { offset: 0, fault: WireFault::NoGraph };
-        Ok(Model { graph: graph.ok_or(fault)?, opsets, functions })
+        let budget = budget.for_building();
+        Ok(Model { graph: graph.ok_or(fault)?, opsets, functions, budget })
     }
 }
 
-fn opset(message: Message<'_>) -> Result<(&str, u64)> {
+fn add_opset<'a>(opsets: &mut Vec<(&'a str, u64)>, message: Message<'a>) -> Result<()> {
+    if opsets.len() == MAX_OPSETS {
+        let fault = WireFault::TooMany { field: 8, most: MAX_OPSETS };
+        return Err(Error::Wire { offset: message.offset(), fault });
+    }
     let (mut domain, mut version) = ("", 1);
     for field in message.fields() {
         let field = field?;
@@ -117,7 +134,8 @@ fn opset(message: Message<'_>) -> Result<(&str, u64)> {
             _ => {}
         }
     }
-    Ok((domain, version))
+    opsets.push((domain, version));
+    Ok(())
 }
 
 /// The standard domain has two names.
@@ -126,59 +144,64 @@ fn plain_domain(domain: &str) -> &str {
 }
 
 impl<'a> Function<'a> {
-    fn read(message: Message<'a>) -> Result<Function<'a>> {
+    fn read(message: Message<'a>, budget: &mut Budget) -> Result<Function<'a>> {
         let mut function = Function::default();
+        let before = budget.spent();
         for field in message.fields() {
             let field = field?;
             match field.number {
                 1 => function.name = field.text()?,
-                4 => function.inputs.push(field.text()?),
-                5 => function.outputs.push(field.text()?),
-                7 => function.nodes.push(NodeProto::read(field.message()?, 1)?),
-                9 => function.opsets.push(opset(field.message()?)?),
+                4 => function.inputs.push(budget.name(&field)?),
+                5 => function.outputs.push(budget.name(&field)?),
+                7 => function.nodes.push(NodeProto::read(field.message()?, 1, budget)?),
+                9 => add_opset(&mut function.opsets, field.message()?)?,
                 10 => function.domain = plain_domain(field.text()?),
                 13 => function.overload = field.text()?,
                 _ => {}
             }
         }
+        function.weight = budget.part()? + budget.spent() - before;
         Ok(function)
     }
 }
 
 impl<'a> GraphProto<'a> {
-    pub(crate) fn read(message: Message<'a>, depth: usize) -> Result<GraphProto<'a>> {
+    fn read(message: Message<'a>, depth: usize, budget: &mut Budget) -> Result<GraphProto<'a>> {
         if depth > MAX_DEPTH {
             let fault = WireFault::Depth { most: MAX_DEPTH };
             return Err(Error::Wire { offset: message.offset(), fault });
         }
         let mut graph = GraphProto::default();
+        let before = budget.spent();
         for field in message.fields() {
             let field = field?;
             match field.number {
-                1 => graph.nodes.push(NodeProto::read(field.message()?, depth)?),
+                1 => graph.nodes.push(NodeProto::read(field.message()?, depth, budget)?),
                 5 => graph.initializers.push(TensorProto::read(field.message()?)?),
                 11 => graph.inputs.push(ValueInfo::read(field.message()?)?),
                 12 => graph.outputs.push(ValueInfo::read(field.message()?)?),
                 13 => graph.value_info.push(ValueInfo::read(field.message()?)?),
                 15 => graph.initializers.push(TensorProto::read_sparse(field.message()?)?),
-                _ => {}
+                _ => continue,
             }
+            budget.part()?;
         }
+        graph.weight = budget.spent() - before;
         Ok(graph)
     }
 }
 
 impl<'a> NodeProto<'a> {
-    fn read(message: Message<'a>, depth: usize) -> Result<NodeProto<'a>> {
+    fn read(message: Message<'a>, depth: usize, budget: &mut Budget) -> Result<NodeProto<'a>> {
         let mut node = NodeProto::default();
         for field in message.fields() {
             let field = field?;
             match field.number {
-                1 => node.inputs.push(field.text()?),
-                2 => node.outputs.push(field.text()?),
+                1 => node.inputs.push(budget.name(&field)?),
+                2 => node.outputs.push(budget.name(&field)?),
                 3 => node.name = field.text()?,
                 4 => node.op = field.text()?,
-                5 => node.attribute(field.message()?, depth)?,
+                5 => node.attribute(field.message()?, depth, budget)?,
                 7 => node.domain = plain_domain(field.text()?),
                 8 => node.overload = field.text()?,
                 _ => {}
@@ -191,13 +214,18 @@ impl<'a> NodeProto<'a> {
         Ok(node)
     }
 
-    fn attribute(&mut self, body: Message<'a>, depth: usize) -> Result<()> {
+    fn attribute(&mut self, body: Message<'a>, depth: usize, budget: &mut Budget) -> Result<()> {
+        if self.attributes.len() + self.graphs.len() == MAX_ATTRIBUTES {
+            let fault = WireFault::TooMany { field: 5, most: MAX_ATTRIBUTES };
+            return Err(Error::Wire { offset: body.offset(), fault });
+        }
+        budget.entry()?;
         let (mut name, mut refers, mut graph) = ("", "", None);
         for field in body.fields() {
             let field = field?;
             match field.number {
                 1 => name = field.text()?,
-                6 => graph = Some(GraphProto::read(field.message()?, depth + 1)?),
+                6 => graph = Some(GraphProto::read(field.message()?, depth + 1, budget)?),
                 21 => refers = field.text()?,
                 _ => {}
             }

@@ -1,15 +1,31 @@
 //! Protocol buffers' wire format over a slice: fields are handed out where they lie.
 //!
 //! Nothing is copied and every length is checked against what is left of the message around it.
+//! Bytes of the file that were not read are holes: fields pass over them, and find nothing there.
 
 use super::error::WireFault;
+use super::skim::Skeleton;
 use crate::{Error, Result};
 
-/// One message: its bytes and where in the file they begin.
+/// One message: its bytes, and where in the file they begin and end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Message<'a> {
     bytes: &'a [u8],
     offset: u64,
+    end: u64,
+    /// Those of the whole file.
+    holes: &'a [Hole],
+}
+
+/// Bytes of the file that were not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hole {
+    /// Where in the file they begin.
+    pub(crate) offset: u64,
+    /// How many they are.
+    pub(crate) len: u64,
+    /// How many were left out before.
+    pub(crate) before: u64,
 }
 
 /// The content of one field.
@@ -31,7 +47,12 @@ pub(crate) struct Field<'a> {
 
 impl<'a> Message<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Message<'a> {
-        Message { bytes, offset: 0 }
+        Message { bytes, offset: 0, end: bytes.len() as u64, holes: &[] }
+    }
+
+    pub(crate) fn with_holes(skeleton: &'a Skeleton) -> Message<'a> {
+        let Skeleton { bytes, holes, len } = skeleton;
+        Message { bytes, offset: 0, end: *len, holes }
     }
 
     pub(crate) fn bytes(&self) -> &'a [u8] {
@@ -54,15 +75,30 @@ impl<'a> Message<'a> {
     }
 
     fn take(&mut self, len: u64) -> Result<Message<'a>> {
-        let left = self.bytes.len() as u64;
-        let split = usize::try_from(len).ok().and_then(|len| self.bytes.split_at_checked(len));
-        let Some((head, tail)) = split else {
+        let left = self.end - self.offset;
+        let here = len.checked_sub(self.missing(len)).and_then(|len| usize::try_from(len).ok());
+        let split = here.and_then(|here| self.bytes.split_at_checked(here));
+        let Some((head, tail)) = split.filter(|_| len <= left) else {
             return Err(self.fault(WireFault::Length { len, left }));
         };
-        let taken = Message { bytes: head, offset: self.offset };
+        let taken = Message { bytes: head, end: self.offset + len, ..*self };
         self.bytes = tail;
         self.offset += len;
         Ok(taken)
+    }
+
+    /// How many of the next bytes were not read.
+    fn missing(&self, len: u64) -> u64 {
+        if self.holes.is_empty() {
+            return 0;
+        }
+        self.missing_before(self.offset.saturating_add(len)) - self.missing_before(self.offset)
+    }
+
+    fn missing_before(&self, offset: u64) -> u64 {
+        let next = self.holes.partition_point(|hole| hole.offset < offset);
+        let last = next.checked_sub(1).and_then(|last| self.holes.get(last));
+        last.map_or(0, |hole| hole.before + hole.len.min(offset - hole.offset))
     }
 
     /// The next base-128 number, which `take`s its bytes.

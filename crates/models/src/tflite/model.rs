@@ -7,6 +7,31 @@ use crate::{ElementType, Error, Result};
 
 /// The most axes of a tensor.
 const MAX_AXES: u64 = 64;
+/// What a tensor or an operator costs, compared with an entry of one of its lists.
+const PART: u64 = 8;
+/// Bytes of a name that cost as much as an entry.
+const NAME: u64 = 16;
+
+/// Counts what is made of a file: tables may refer to the same table many times, so that a small
+/// file can stand for more than there is memory.
+pub(super) struct Budget {
+    left: u64,
+}
+
+impl Budget {
+    const MOST: usize = 1 << 22;
+
+    pub(super) fn new() -> Budget {
+        Budget { left: Budget::MOST as u64 }
+    }
+
+    pub(super) fn spend(&mut self, cost: u64) -> Result<()> {
+        let what = "entries of tensors and operators";
+        let most = Error::TooMany { what, most: Budget::MOST };
+        self.left = self.left.checked_sub(cost).ok_or(most)?;
+        Ok(())
+    }
+}
 
 /// Field numbers of the tables.
 pub(super) mod field {
@@ -59,9 +84,12 @@ pub(super) struct Operator {
 impl<'a> Model<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Result<Model<'a>> {
         let root = Flat::new(bytes).root("Model")?;
+        let mut budget = Budget::new();
         let mut codes = Vec::new();
         for code in root.vector(field::MODEL_CODES, 4, "OperatorCode")?.tables() {
-            codes.push(operator_name(&code?)?);
+            let (number, name) = operator_name(&code?)?;
+            budget.spend(1 + name.len() as u64 / NAME)?;
+            codes.push((number, name));
         }
         let mut filled = Vec::new();
         for buffer in root.vector(field::MODEL_BUFFERS, 4, "Buffer")?.tables() {
@@ -81,8 +109,11 @@ impl<'a> Model<'a> {
             return Err(root.fault(FlatFault::Missing { field: "subgraphs" }));
         }
         let count = subgraphs.len;
-        let read = |table: Result<Table<'a>>| Subgraph::read(&table?, &codes, &filled, count);
-        let subgraphs = subgraphs.tables().map(read).collect::<Result<_>>()?;
+        let mut read = |table: Result<Table<'a>>| {
+            budget.spend(1)?;
+            Subgraph::read(&table?, &codes, &filled, count, &mut budget)
+        };
+        let subgraphs = subgraphs.tables().map(&mut read).collect::<Result<_>>()?;
         Ok(Model { root, subgraphs })
     }
 }
@@ -102,17 +133,21 @@ impl<'a> Subgraph<'a> {
         codes: &[(i32, &str)],
         filled: &[bool],
         subgraphs: u64,
+        budget: &mut Budget,
     ) -> Result<Subgraph<'a>> {
         let mut tensors = Vec::new();
         for tensor in table.vector(0, 4, "Tensor")?.tables() {
-            tensors.push(Tensor::read(&tensor?, filled)?);
+            let tensor = Tensor::read(&tensor?, filled)?;
+            budget.spend(PART + tensor.shape.len() as u64 + tensor.name.len() as u64 / NAME)?;
+            tensors.push(tensor);
         }
         let count = tensors.len();
         let mut operators = Vec::new();
         for operator in table.vector(3, 4, "Operator")?.tables() {
-            operators.push(Operator::read(&operator?, codes, count, subgraphs)?);
+            operators.push(Operator::read(&operator?, codes, count, subgraphs, budget)?);
         }
-        let all = |vector: Vector<'a>| -> Result<Vec<usize>> {
+        let mut all = |vector: Vector<'a>| -> Result<Vec<usize>> {
+            budget.spend(vector.len)?;
             vector.i32s().map(|index| index_in("tensor", index?.into(), count, table)).collect()
         };
         let (inputs, outputs) =
@@ -189,10 +224,13 @@ impl Operator {
         codes: &[(i32, &str)],
         tensors: usize,
         subgraphs: u64,
+        budget: &mut Budget,
     ) -> Result<Operator> {
         let code = index_in("operator code", table.u32(0)?.into(), codes.len(), table)?;
         let (number, name) = codes.get(code).copied().unwrap_or((-1, ""));
-        let all = |vector: Vector<'_>| -> Result<Vec<Option<usize>>> {
+        budget.spend(PART + name.len() as u64 / NAME)?;
+        let mut all = |vector: Vector<'_>| -> Result<Vec<Option<usize>>> {
+            budget.spend(vector.len)?;
             let each = vector.i32s().map(|index| match index? {
                 -1 => Ok(None),
                 index => index_in("tensor", index.into(), tensors, table).map(Some),

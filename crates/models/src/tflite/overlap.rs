@@ -1,5 +1,7 @@
 //! Whether offsets fit together: an own sweep over the steps, before anything is written.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::error::PlanFault;
 use crate::{Graph, Kind};
 
@@ -47,12 +49,24 @@ pub(super) fn check(graph: &Graph, offsets: &[Option<u64>]) -> Result<(), PlanFa
         }
     }
     tenants.sort_by_key(|tenant| tenant.first);
-    let mut alive: Vec<&Tenant> = Vec::new();
-    for tenant in &tenants {
-        alive.retain(|other| other.last >= tenant.first);
-        for other in &alive {
-            let apart = other.end <= tenant.offset || tenant.end <= other.offset;
-            if !apart && !may_share(graph, other, tenant) {
+    let bases = bases(graph);
+    // Those alive by the step after which they are not, and by where they are. Two of them are
+    // apart or, if they share, at the same bytes: so a look to the left ends at the first that is
+    // apart.
+    let mut ending: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut alive: BTreeMap<(u64, usize), &Tenant> = BTreeMap::new();
+    for (index, tenant) in tenants.iter().enumerate() {
+        while let Some(&(last, gone)) = ending.first().filter(|(last, _)| *last < tenant.first) {
+            ending.remove(&(last, gone));
+            if let Some(gone_tenant) = tenants.get(gone) {
+                alive.remove(&(gone_tenant.offset, gone));
+            }
+        }
+        for other in alive.range(..(tenant.end, 0)).rev().map(|(_, other)| other) {
+            if other.end <= tenant.offset {
+                break;
+            }
+            if !may_share(graph, &bases, other, tenant) {
                 let name = |tenant: &Tenant| {
                     let name = graph.tensors.get(tenant.tensor).map(|info| info.name.as_str());
                     name.filter(|name| !name.is_empty())
@@ -61,7 +75,8 @@ pub(super) fn check(graph: &Graph, offsets: &[Option<u64>]) -> Result<(), PlanFa
                 return Err(PlanFault::Overlap { left: name(other), right: name(tenant) });
             }
         }
-        alive.push(tenant);
+        ending.insert((tenant.last, index));
+        alive.insert((tenant.offset, index), tenant);
     }
     Ok(())
 }
@@ -92,31 +107,28 @@ fn lifetimes(graph: &Graph) -> Vec<Option<(usize, usize)>> {
 }
 
 /// Whether the later one is a view of the earlier, or written over it in its last step.
-fn may_share(graph: &Graph, earlier: &Tenant, later: &Tenant) -> bool {
+fn may_share(graph: &Graph, bases: &[usize], earlier: &Tenant, later: &Tenant) -> bool {
     let Some(step) = later.first.checked_sub(1) else { return false };
     let Some(node) = graph.nodes.get(step) else { return false };
-    let pair = (later.tensor, earlier.tensor);
-    let same = earlier.offset == later.offset;
-    let view = node.alias.contains(&pair) || shared_base(graph, earlier.tensor, later.tensor);
+    let shared_base = |left: usize, right: usize| bases.get(left) == bases.get(right);
+    let same = (earlier.offset, earlier.end) == (later.offset, later.end);
     // Over an input, or over a view of it, that nothing reads later.
     let over = earlier.last == later.first
-        && node.in_place.iter().any(|&(output, input)| {
-            output == later.tensor
-                && (input == earlier.tensor || shared_base(graph, input, earlier.tensor))
-        });
-    same && (view || over)
+        && node
+            .in_place
+            .iter()
+            .any(|&(output, input)| output == later.tensor && shared_base(input, earlier.tensor));
+    same && (shared_base(earlier.tensor, later.tensor) || over)
 }
 
-/// Whether both are views of one tensor.
-fn shared_base(graph: &Graph, left: usize, right: usize) -> bool {
-    let base = |mut tensor: usize| {
-        // Views of views are few; steps are in order, so this goes back only.
-        for node in graph.nodes.iter().rev() {
-            if let Some(&(_, from)) = node.alias.iter().find(|&&(to, _)| to == tensor) {
-                tensor = from;
-            }
+/// The tensor that each is a view of, at the end of a chain of views; itself for most.
+fn bases(graph: &Graph) -> Vec<usize> {
+    let mut bases: Vec<usize> = (0..graph.tensors.len()).collect();
+    // Steps are in order, so what a view is of has its base already.
+    for &(view, of) in graph.nodes.iter().flat_map(|node| &node.alias) {
+        if let (Some(&base), Some(own)) = (bases.get(of).copied().as_ref(), bases.get_mut(view)) {
+            *own = base;
         }
-        tensor
-    };
-    base(left) == base(right)
+    }
+    bases
 }

@@ -1,6 +1,6 @@
 //! From the tables of a file to a graph.
 
-use super::model::{Model, Operator, Subgraph, bytes_of};
+use super::model::{Budget, Model, Operator, Subgraph, bytes_of};
 use crate::rules::Rules;
 use crate::{Error, Graph, Kind, Node, Result, TensorInfo};
 
@@ -35,7 +35,7 @@ pub(super) fn graph_of(model: &Model<'_>) -> Result<Graph> {
         }
     }
     let written = vec![false; graph.tensors.len()];
-    let mut builder = Builder { model, starts, graph, written };
+    let mut builder = Builder { model, starts, graph, written, budget: Budget::new() };
     builder.subgraph(0, 0)?;
     let Builder { mut graph, .. } = builder;
     if let Some(main) = model.subgraphs.first() {
@@ -52,6 +52,8 @@ struct Builder<'m, 'a> {
     graph: Graph,
     /// Which tensors have been written, or are inputs.
     written: Vec<bool>,
+    /// For subgraphs that are gone through wherever they are called.
+    budget: Budget,
 }
 
 impl<'m, 'a> Builder<'m, 'a> {
@@ -81,6 +83,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             return Err(Error::TooMany { what: "calls inside calls", most: MAX_DEPTH });
         }
         let Some(subgraph) = self.get(index) else { return Ok(()) };
+        self.budget.spend((subgraph.inputs.len() + subgraph.outputs.len()) as u64)?;
         let inputs: Vec<usize> =
             subgraph.inputs.iter().map(|&tensor| self.place(index, tensor)).collect();
         self.mark(&inputs);
@@ -121,6 +124,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         operator: &Operator,
         depth: usize,
     ) -> Result<()> {
+        self.budget.spend((operator.inputs.len() + operator.outputs.len()) as u64)?;
         let inputs = self.places(in_graph, &operator.inputs);
         let outputs = self.places(in_graph, &operator.outputs);
         let prefix = if in_graph == 0 { String::new() } else { format!("{in_graph}/") };
@@ -148,6 +152,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         let mut begun = outputs;
         for &call in &operator.calls {
             let Some(subgraph) = self.get(call) else { continue };
+            self.budget.spend((subgraph.inputs.len() + subgraph.outputs.len()) as u64)?;
             let ends = |list: &[usize]| -> Vec<Option<usize>> {
                 list.iter().map(|&tensor| Some(self.place(call, tensor))).collect()
             };

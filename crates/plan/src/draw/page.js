@@ -13,7 +13,10 @@ const stepName = step => data.steps[step] ?? String(step);
 
 /** A plan with what drawing and searching need. */
 function prepared(plan) {
+  // Columns that are the first plan's too are left out of the data.
+  for (const column of ['buffer', 'arena', 'lower', 'upper', 'size']) plan[column] ??= data.plans[0][column];
   const count = plan.lower.length;
+  plan.base = plan.offset.map((offset, i) => offset + (plan.arenas[plan.arena[i]]?.base ?? 0));
   // Colours by size class, so that equals look alike; neighbours differ a little.
   plan.hue = new Float32Array(count);
   for (let i = 0; i < count; i++) {
@@ -24,13 +27,25 @@ function prepared(plan) {
   for (let i = 0; i < count; i++) {
     events.push([plan.lower[i], plan.size[i]], [plan.upper[i], -plan.size[i]]);
   }
-  events.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  // What is written in place of something else is there with it for a step: those bytes count once.
+  plan.giver = new Int32Array(count).fill(-1);
+  const order = Uint32Array.from({ length: count }, (_, i) => i)
+    .sort((a, b) => plan.base[a] - plan.base[b] || plan.lower[a] - plan.lower[b]);
+  for (let at = 1; at < count; at++) {
+    const before = order[at - 1], i = order[at];
+    if (plan.base[before] !== plan.base[i] || plan.upper[before] <= plan.lower[i]) continue;
+    const shared = Math.min(plan.size[before], plan.size[i]);
+    plan.giver[i] = before;
+    events.push([plan.lower[i], -shared], [Math.min(plan.upper[before], plan.upper[i]), shared]);
+  }
+  events.sort((a, b) => a[0] - b[0]);
   let live = 0, peak = 0;
   plan.peak = data.first;
-  for (const [time, change] of events) {
+  events.forEach(([time, change], at) => {
     live += change;
-    if (live > peak) { peak = live; plan.peak = time; }
-  }
+    const last = at + 1 === events.length || events[at + 1][0] !== time;
+    if (last && live > peak) { peak = live; plan.peak = time; }
+  });
   plan.live = peak;
   return plan;
 }
@@ -68,10 +83,12 @@ function draw(map) {
   const dark = isDark(), light = dark ? 46 : 68, ink = dark ? '#0b0b0b' : '#20201e';
   pen.font = '11px system-ui, sans-serif';
   pen.textBaseline = 'middle';
+  let drawn = 0;
   for (let i = 0; i < plan.lower.length; i++) {
     const a = x(plan.lower[i]), b = x(plan.upper[i]);
     const c = y(plan.base[i] + plan.size[i]), d = y(plan.base[i]);
     if (b < 0 || a > width || d < 0 || c > height) continue;
+    drawn++;
     const w = Math.max(b - a, 0.6), h = Math.max(d - c, 0.6);
     const dim = found && !found.has(plan.buffer[i]);
     pen.fillStyle = `hsl(${plan.hue[i]} ${dim ? 8 : 52}% ${light}% / ${dim ? 0.35 : 1})`;
@@ -95,6 +112,7 @@ function draw(map) {
       }
     }
   }
+  map.count.textContent = `${whole.format(drawn)} of ${whole.format(plan.lower.length)} in view`;
   // Words over the map stand on ground of their own.
   const label = (text, left, middle, colour) => {
     pen.fillStyle = css('--panel');
@@ -251,8 +269,11 @@ function summary(plan) {
   const verdict = document.createElement('span');
   verdict.className = plan.optimal ? 'proven' : 'open';
   verdict.textContent = plan.optimal ? 'proven minimal' : `${((over - 1) * 100).toFixed(2)} % above the bound`;
-  line.append(name, ` ${words(plan.bytes)} (${whole.format(plan.bytes)} bytes), `, verdict);
-  return line;
+  const peak = `; peak ${whole.format(plan.live)} at ${stepName(plan.peak)}; `;
+  const count = document.createElement('span');
+  count.className = 'count';
+  line.append(name, ` ${words(plan.bytes)} (${whole.format(plan.bytes)} bytes), `, verdict, peak, count);
+  return { line, count };
 }
 
 function build() {
@@ -265,13 +286,13 @@ function build() {
     button.append(bytes);
     if (plan.winner) {
       const star = document.createElement('span');
-      star.className = 'star'; star.textContent = ' ★'; star.title = 'the smallest';
+      star.className = 'star'; star.textContent = ' ★'; star.title = 'the one to take';
       button.append(star);
     }
     const on = index === shown.chosen || (shown.beside && index === shown.other);
     button.setAttribute('aria-pressed', on);
     button.addEventListener('click', () => {
-      if (shown.beside && index !== shown.chosen) shown.other = shown.chosen;
+      if (index !== shown.chosen) shown.other = shown.chosen;
       shown.chosen = index; fit(); build();
     });
     return button;
@@ -285,8 +306,9 @@ function build() {
     canvas.setAttribute('role', 'img');
     canvas.setAttribute('aria-label',
       `${plan.label}: ${plan.lower.length} buffers in ${words(plan.bytes)}, address over steps. Arrow keys move, plus and minus zoom.`);
-    box.append(summary(plan), canvas);
-    const map = { plan, canvas, box };
+    const { line, count } = summary(plan);
+    box.append(line, canvas);
+    const map = { plan, canvas, box, count };
     listen(map);
     return map;
   });
@@ -302,14 +324,18 @@ function largest(plan) {
   for (let i = 0; i < plan.lower.length; i++) {
     if (plan.lower[i] <= plan.peak && plan.peak < plan.upper[i]) alive.push(i);
   }
-  alive.sort((a, b) => plan.size[b] - plan.size[a]);
-  byId('tenants').replaceChildren(...alive.slice(0, 10).map(i => {
+  const taken = new Set(alive.map(i => plan.giver[i]));
+  const most = alive.filter(i => !taken.has(i)).sort((a, b) => plan.size[b] - plan.size[a]);
+  byId('tenants').replaceChildren(...most.slice(0, 10).map(i => {
     const row = document.createElement('li'), button = document.createElement('button');
     const name = document.createElement('span'), facts = document.createElement('span');
     name.className = 'name'; name.textContent = name.title = data.names[plan.buffer[i]];
     facts.className = 'facts';
     const share = plan.live ? plan.size[i] / plan.live * 100 : 0;
     facts.textContent = `${words(plan.size[i])}, ${share.toFixed(1)} %, ${whole.format(plan.upper[i] - plan.lower[i])} steps`;
+    if (plan.giver[i] >= 0 && plan.peak < plan.upper[plan.giver[i]]) {
+      facts.textContent += `, in place of ${data.names[plan.buffer[plan.giver[i]]]}`;
+    }
     button.append(name, facts);
     button.addEventListener('pointerenter', () => { marked = plan.buffer[i]; redraw(); });
     button.addEventListener('pointerleave', () => { marked = -1; redraw(); });

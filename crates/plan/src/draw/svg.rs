@@ -12,6 +12,10 @@ const TOP: f64 = 52.0;
 const BOTTOM: f64 = 28.0;
 /// Pictures with more would not open; what is thinner than a hair is left out, and counted.
 const HAIR: f64 = 0.12;
+/// Names in rectangles: their size, the room beside them, and how many letters are worth it.
+const LETTER: f64 = 11.0;
+const PAD: f64 = 4.0;
+const LEAST: usize = 4;
 
 pub(super) fn svg(drawing: &Drawing) -> String {
     let mut out = String::new();
@@ -30,6 +34,8 @@ fn picture(drawing: &Drawing, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
         "<style>rect.g{{fill:#fff}}text{{fill:#1c1c1a}}.s{{fill:#6a6a64}}.t{{stroke:#fff;stroke-width:.5}}\
+         text.a{{paint-order:stroke;stroke:#fff;stroke-width:3px;font-weight:600;fill:#1c1c1a}}\
+         text.n{{font-size:11px;fill:#1c1c1a;pointer-events:none}}\
          @media(prefers-color-scheme:dark){{rect.g{{fill:#1f2123}}text{{fill:#e9e9e6}}.s{{fill:#9c9c96}}\
          .t{{stroke:#1f2123}}}}</style>"
     )?;
@@ -81,17 +87,31 @@ fn map(drawing: &Drawing, plan: &DrawnPlan, out: &mut String) -> std::fmt::Resul
             tenant.lower,
             tenant.upper.saturating_sub(1),
         )?;
+        if let Some(shown) = fitting(name, width, height) {
+            writeln!(
+                out,
+                "<text class=\"n\" x=\"{:.2}\" y=\"{:.2}\">{}</text>",
+                x + LEFT + PAD,
+                y + TOP + height / 2.0 + LETTER / 3.0,
+                escaped(&shown),
+            )?;
+        }
     }
-    for arena in plan.arenas.iter().skip(1) {
+    for (index, arena) in plan.arenas.iter().enumerate().filter(|_| plan.arenas.len() > 1) {
         let y = TOP + HEIGHT - arena.base as f64 / bytes * HEIGHT;
-        writeln!(
-            out,
-            "<path d=\"M{LEFT} {y:.1}h{WIDTH}\" stroke=\"#888\" stroke-dasharray=\"5 4\"/>\
-             <text class=\"s\" x=\"{}\" y=\"{:.1}\">{}</text>",
-            LEFT + 4.0,
-            y - 4.0,
-            escaped(&arena.label),
-        )?;
+        if index > 0 {
+            let path = format!("M{LEFT} {y:.1}h{WIDTH}");
+            writeln!(out, "<path d=\"{path}\" stroke=\"#888\" stroke-dasharray=\"5 4\"/>")?;
+        }
+        if !arena.label.is_empty() {
+            writeln!(
+                out,
+                "<text class=\"a\" x=\"{}\" y=\"{:.1}\">{}</text>",
+                LEFT + 4.0,
+                y - 4.0,
+                escaped(&arena.label),
+            )?;
+        }
     }
     if left_out > 0 {
         let y = TOP + HEIGHT + 19.0;
@@ -101,6 +121,20 @@ fn map(drawing: &Drawing, plan: &DrawnPlan, out: &mut String) -> std::fmt::Resul
         )?;
     }
     Ok(())
+}
+
+/// As much of a name as is readable in a rectangle; `None` where that is next to nothing.
+fn fitting(name: &str, width: f64, height: f64) -> Option<String> {
+    // Letters are taken for as wide as most are; the widest would be half as many.
+    let room = ((width - 2.0 * PAD) / (LETTER * 0.62)) as usize;
+    let letters = name.chars().count();
+    if height < LETTER + 2.0 || letters == 0 || room < letters.min(LEAST) {
+        return None;
+    }
+    if letters <= room {
+        return Some(name.to_owned());
+    }
+    Some(name.chars().take(room - 1).chain(['…']).collect())
 }
 
 /// Text that XML takes for text. Control characters have no place in it at all.
@@ -133,6 +167,23 @@ mod tests {
     }
 
     #[test]
+    fn names_stand_where_they_fit() {
+        assert_eq!(fitting("conv", 100.0, 20.0).as_deref(), Some("conv"));
+        assert_eq!(fitting("convolution", 60.0, 20.0).as_deref(), Some("convol…"));
+        for (name, width, height) in
+            [("conv", 100.0, 10.0), ("conv", 20.0, 20.0), ("", 100.0, 20.0)]
+        {
+            assert_eq!(fitting(name, width, height), None, "{name} {width} {height}");
+        }
+        let mut plan = DrawnPlan { bytes: 64, ..Default::default() };
+        plan.add_arena(String::new(), 64);
+        plan.add_tenant(Tenant { buffer: 0, arena: 0, lower: 0, upper: 1, size: 64, offset: 0 });
+        let names = vec!["a<b".into()];
+        let svg = Drawing { names, last: 1, plans: vec![plan], ..Default::default() }.svg();
+        assert_eq!(svg.matches(">a&lt;b</text>").count(), 1, "{svg}");
+    }
+
+    #[test]
     fn every_tenant_is_drawn_or_counted() {
         let mut plan = DrawnPlan { label: "arena".into(), bytes: 1 << 40, ..Default::default() };
         plan.add_arena("device 0".into(), 1 << 40);
@@ -144,6 +195,7 @@ mod tests {
         let drawing = Drawing { names, last: 10, plans: vec![plan], ..Default::default() };
         let svg = drawing.svg();
         assert_eq!(svg.matches("<rect class=\"t\"").count(), 7);
+        assert!(!svg.contains("class=\"a\""), "one arena needs no name");
         assert!(svg.contains("3 tenants are too small"));
         assert!(Drawing::default().svg().contains("nothing to draw"));
     }

@@ -31,6 +31,10 @@ pub(super) fn pack(problem: &Problem) -> Vec<u64> {
             best = (bytes, offsets);
         }
     }
+    if best.0 == u64::MAX {
+        // Rounded up to its bin, something is larger than all there is: no bins, then.
+        return super::best_fit::pack(problem);
+    }
     best.1
 }
 

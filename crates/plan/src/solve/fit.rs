@@ -1,11 +1,12 @@
 //! Whether everything fits into a given capacity, and if not, what stands against it.
 
 use super::core::{Core, Members};
+use super::obstacle::{self, Obstacle};
 use super::options::{Meter, Options};
 use super::portfolio;
+use super::race::race;
 use super::restarts::Restarts;
 use super::search::Outcome;
-use crate::bound::{events, peak};
 use crate::pack::verified;
 use crate::{Packing, Problem, lower_bound};
 
@@ -26,25 +27,20 @@ pub enum Fit {
     },
 }
 
-/// What makes a capacity impossible.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Obstacle {
-    /// Items that do not fit on their own, as indices.
-    pub items: Vec<usize>,
-    /// The times in which they get into each other's way.
-    pub times: std::ops::Range<u64>,
-    /// What they need at least: more than the capacity.
-    pub bytes: u64,
-    /// Whether they are all alive at one time, so that adding up their sizes (and, if they are
-    /// aligned, what that wastes) is proof enough. Otherwise all arrangements were refuted.
-    pub at_once: bool,
-}
-
 /// Looks for a packing of `problem` in at most `capacity` bytes.
+///
+/// ```
+/// use tenure_plan::{Fit, Item, Options, Problem, fit};
+/// let item = |lower, upper, size| Item { lower, upper, size, align: 1 };
+/// let problem = Problem::new(vec![item(0, 2, 64), item(1, 3, 32), item(1, 2, 8)])?;
+/// let Fit::Impossible(why) = fit(&problem, 90, &Options::default()) else { panic!() };
+/// assert_eq!((why.items, why.bytes, why.least), (vec![0, 1], 96, 104));
+/// # Ok::<(), tenure_plan::ProblemError>(())
+/// ```
 pub fn fit(problem: &Problem, capacity: u64, options: &Options<'_>) -> Fit {
     let bound = lower_bound(problem);
     if bound > capacity {
-        return Fit::Impossible(at_once(problem, bound));
+        return Fit::Impossible(obstacle::at_once(problem, bound, capacity));
     }
     let meter = Meter::new(options);
     let core = Core::new(problem);
@@ -61,61 +57,29 @@ pub fn fit(problem: &Problem, capacity: u64, options: &Options<'_>) -> Fit {
         // Too large to search.
         return Fit::Unknown { best: packing };
     };
-    let mut searches = vec![Restarts::new(&core, &members, room, options.seed)];
-    if least < room {
-        searches.push(Restarts::new(&core, &members, least, options.seed));
-    }
+    let mut capacities = vec![least, room];
+    capacities.dedup();
+    let start = |capacity| Restarts::new(&core, &members, capacity, options.seed);
+    let mut searches: Vec<Restarts<'_>> = capacities.into_iter().map(start).collect();
     let mut runs = RUNS;
-    while !searches.is_empty() && !meter.is_spent() {
-        let mut refuted = None;
-        for (index, search) in searches.iter_mut().enumerate().rev() {
-            match search.go(runs, &meter) {
-                Outcome::Found => {
+    while !meter.is_spent() {
+        let outcomes = race(&mut searches, runs, &meter);
+        for (search, outcome) in searches.iter().zip(&outcomes) {
+            match outcome {
+                Some(Outcome::Found) => {
                     let offsets = core.to_bytes(problem.items().len(), search.offsets());
                     return Fit::Fits(verified(problem, offsets, bound));
                 }
-                Outcome::Refuted if search.capacity() == room => {
-                    let bytes = search.next_capacity().saturating_mul(core.unit);
-                    return Fit::Impossible(refusal(problem, &core, search, bytes));
+                Some(Outcome::Refuted) if search.capacity() == room => {
+                    let why = obstacle::refused(problem, &core, search, capacity, &meter);
+                    return Fit::Impossible(why);
                 }
-                Outcome::Refuted => refuted = Some(index),
-                Outcome::Limit => {}
+                _ => {}
             }
         }
-        if let Some(index) = refuted {
-            searches.remove(index);
-        }
+        let mut outcomes = outcomes.into_iter();
+        searches.retain(|_| outcomes.next() == Some(Some(Outcome::Limit)));
         runs = runs.saturating_mul(2);
     }
     Fit::Unknown { best: packing }
-}
-
-/// The items that are alive at the peak.
-fn at_once(problem: &Problem, bound: u64) -> Obstacle {
-    let items = problem.items();
-    let time = peak(items, &events(items), bound);
-    let items: Vec<usize> = items
-        .iter()
-        .enumerate()
-        .filter(|(_, item)| item.size > 0 && item.lower <= time && time < item.upper)
-        .map(|(index, _)| index)
-        .collect();
-    Obstacle { items, times: time..time + 1, bytes: bound, at_once: true }
-}
-
-/// The items of the sections that were refuted.
-fn refusal(problem: &Problem, core: &Core, search: &Restarts<'_>, bytes: u64) -> Obstacle {
-    let sections = search.refuted();
-    let mut items: Vec<usize> = (0..core.len())
-        .filter(|&item| {
-            let span = core.span(item);
-            span.start < sections.end && sections.start < span.end
-        })
-        .map(|item| core.origin[item] as usize)
-        .collect();
-    items.sort_unstable();
-    let alive = |index: &usize| &problem.items()[*index];
-    let from = items.iter().map(|index| alive(index).lower).min().unwrap_or(0);
-    let to = items.iter().map(|index| alive(index).upper).max().unwrap_or(0);
-    Obstacle { items, times: from..to, bytes, at_once: false }
 }

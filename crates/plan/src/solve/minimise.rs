@@ -3,6 +3,7 @@
 use super::core::{Core, Members};
 use super::options::{Meter, Options};
 use super::portfolio;
+use super::race::race;
 use super::restarts::Restarts;
 use super::search::Outcome;
 use crate::pack::{height, verified};
@@ -10,6 +11,9 @@ use crate::{Packing, Problem, lower_bound};
 
 /// Runs at a capacity before another one gets its turn, at first.
 const RUNS: u64 = 7;
+
+/// Capacities that are tried in one round.
+const RUNGS: usize = 3;
 
 /// Packs `problem` into as few bytes as the budget allows to find.
 ///
@@ -20,7 +24,7 @@ pub fn minimise(problem: &Problem, options: &Options<'_>) -> Packing {
     let core = Core::new(problem);
     let bound = lower_bound(problem);
     let mut offsets = portfolio::best(problem, &core, bound, &meter);
-    let mut bytes = height(problem, &offsets);
+    let bytes = height(problem, &offsets);
     let mut low = bound.div_ceil(core.unit);
     meter.report(bytes, bound.max(low * core.unit).min(bytes));
     // No packing is lower than `low`, and there is one of `high`, in units.
@@ -29,40 +33,33 @@ pub fn minimise(problem: &Problem, options: &Options<'_>) -> Packing {
         // Too large to search.
         return verified(problem, offsets, bound);
     };
-    let mut tight: Option<Restarts<'_>> = None;
+    let start = |capacity| Restarts::new(&core, &members, capacity, options.seed);
+    let mut tight = start(low);
     let mut runs = RUNS;
     while low < high && !meter.is_spent() {
-        let search = match tight.take() {
-            Some(search) if search.capacity() == low => tight.insert(search),
-            _ => tight.insert(Restarts::new(&core, &members, low, options.seed)),
-        };
-        let mut middle = low;
-        match search.go(runs, &meter) {
-            Outcome::Found => {
-                (high, offsets) = lowered(problem, &core, search);
-            }
-            Outcome::Refuted => low = search.next_capacity().min(high),
-            // Neither: look for something better than what there is, from below.
-            Outcome::Limit => middle = low + (high - low) / 2,
+        if tight.capacity() != low {
+            tight = start(low);
         }
-        while middle > low && middle < high && !meter.is_spent() {
-            let mut search = Restarts::new(&core, &members, middle, options.seed);
-            match search.go(runs, &meter) {
-                Outcome::Found => {
-                    (high, offsets) = lowered(problem, &core, &search);
-                    middle = low + (high - low) / 2;
-                }
-                Outcome::Refuted => {
-                    low = search.next_capacity().min(high);
-                    middle = low + (high - low) / 2;
-                }
-                Outcome::Limit => middle += (high - middle).div_ceil(2),
-            }
-            meter.report(high * core.unit, low * core.unit);
+        // The smallest that is not refuted, and larger ones, each halfway to what there is.
+        let mut searches = vec![tight];
+        let mut middle = low + (high - low) / 2;
+        while searches.len() < RUNGS && middle > low && middle < high {
+            searches.push(start(middle).looking_ahead());
+            middle += (high - middle).div_ceil(2);
         }
-        runs = runs.saturating_mul(2);
-        bytes = high * core.unit;
-        meter.report(bytes, low * core.unit);
+        let outcomes = race(&mut searches, runs, &meter);
+        for (search, outcome) in searches.iter().zip(&outcomes) {
+            match outcome {
+                Some(Outcome::Found) => (high, offsets) = lowered(problem, &core, search),
+                Some(Outcome::Refuted) => low = search.next_capacity().min(high),
+                _ => {}
+            }
+        }
+        if !outcomes.contains(&Some(Outcome::Found)) {
+            runs = runs.saturating_mul(2);
+        }
+        tight = searches.swap_remove(0);
+        meter.report(high * core.unit, low * core.unit);
     }
     let bound = if low >= high { height(problem, &offsets) } else { bound.max(low * core.unit) };
     verified(problem, offsets, bound)

@@ -1,7 +1,7 @@
 //! The search over and over, in other orders and with other limits, keeping what it refuted.
 
 use super::core::{Core, Members};
-use super::options::Meter;
+use super::options::Allowance;
 use super::orders::{Order, Random};
 use super::search::{Outcome, Search};
 use super::state::State;
@@ -16,6 +16,8 @@ pub(crate) struct Restarts<'a> {
     orders: Vec<Vec<u32>>,
     random: Random,
     runs: u64,
+    /// Whether every run looks ahead, rather than every other two.
+    ahead: bool,
 }
 
 impl<'a> Restarts<'a> {
@@ -30,24 +32,31 @@ impl<'a> Restarts<'a> {
             orders: Order::ALL.iter().map(|order| order.of(core)).collect(),
             random: Random::new(seed),
             runs: 0,
+            ahead: false,
         }
     }
 
+    /// The same, always looking ahead: with room to spare that finds more than it costs.
+    pub(crate) fn looking_ahead(mut self) -> Restarts<'a> {
+        self.ahead = true;
+        self
+    }
+
     /// The next `runs` runs, or fewer if the verdict is there before.
-    pub(crate) fn go(&mut self, runs: u64, meter: &Meter<'_>) -> Outcome {
+    pub(crate) fn go(&mut self, runs: u64, allowance: &mut Allowance<'_>) -> Outcome {
         for _ in 0..runs {
             let plain = self.orders.len() as u64;
             let order = &self.orders[(self.runs % plain) as usize];
             self.search.lean = self.runs.is_multiple_of(2);
-            self.search.ahead = self.runs % 4 >= 2;
+            self.search.ahead = self.ahead || self.runs % 4 >= 2;
             let noise = if self.runs < 2 * plain { 0 } else { order.len() as u64 / 4 };
             for (place, &item) in (0u64..).zip(order) {
                 let place = place + self.random.below(noise);
                 self.search.rank[item as usize] = u32::try_from(place).unwrap_or(u32::MAX);
             }
             self.runs += 1;
-            let outcome = self.search.run(luby(self.runs) * SHORTEST, meter);
-            if outcome != Outcome::Limit || meter.is_spent() {
+            let outcome = self.search.run(luby(self.runs) * SHORTEST, allowance);
+            if outcome != Outcome::Limit || allowance.is_spent() {
                 return outcome;
             }
         }

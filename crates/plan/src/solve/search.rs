@@ -11,7 +11,7 @@ mod ahead;
 use std::ops::Range;
 
 use super::nogood::Nogoods;
-use super::options::Meter;
+use super::options::Allowance;
 use super::state::{PLACED, State};
 
 /// Steps between two looks at the limits.
@@ -101,7 +101,7 @@ impl<'a> Search<'a> {
     }
 
     /// Searches from the start for at most `limit` nodes.
-    pub(crate) fn run(&mut self, limit: u64, meter: &Meter<'_>) -> Outcome {
+    pub(crate) fn run(&mut self, limit: u64, allowance: &mut Allowance<'_>) -> Outcome {
         self.hopeless = self.hopeless || !self.state.settle();
         if self.hopeless {
             self.refuted = self.state.culprit..self.state.culprit + 1;
@@ -114,8 +114,8 @@ impl<'a> Search<'a> {
         let end = self.nodes.saturating_add(limit);
         let sections = self.state.core.sections as u32;
         let all = Group { from: 0, to: sections, owner: u32::MAX, next: 0 };
-        let outcome = self.descend(all, end, meter);
-        meter.spend(std::mem::take(&mut self.state.steps));
+        let outcome = self.descend(all, end, allowance);
+        allowance.spend(std::mem::take(&mut self.state.steps));
         while let Some(frame) = self.frames.pop() {
             self.state.undo(frame.mark as usize, frame.placed.map(|item| item as usize));
         }
@@ -123,7 +123,7 @@ impl<'a> Search<'a> {
         outcome
     }
 
-    fn descend(&mut self, all: Group, end: u64, meter: &Meter<'_>) -> Outcome {
+    fn descend(&mut self, all: Group, end: u64, allowance: &mut Allowance<'_>) -> Outcome {
         let mut todo = self.split(all, u32::MAX, 0);
         loop {
             // Open the next group, or go back to the decision that made it.
@@ -131,7 +131,7 @@ impl<'a> Search<'a> {
                 todo.checked_sub(1).and_then(|i| self.groups.get(i as usize))
             {
                 self.nodes += 1;
-                if self.nodes > end || self.is_spent(meter) {
+                if self.nodes > end || self.is_spent(allowance) {
                     return Outcome::Limit;
                 }
                 self.refuted = group.from as usize..group.to as usize;
@@ -170,12 +170,12 @@ impl<'a> Search<'a> {
     }
 
     /// Counts the steps since the last look, now and then.
-    fn is_spent(&mut self, meter: &Meter<'_>) -> bool {
+    fn is_spent(&mut self, allowance: &mut Allowance<'_>) -> bool {
         if self.state.steps < LOOK {
             return false;
         }
-        meter.spend(std::mem::take(&mut self.state.steps));
-        meter.is_spent()
+        allowance.spend(std::mem::take(&mut self.state.steps));
+        allowance.is_spent()
     }
 
     /// Splits a group into those that no remaining item connects; returns the first plus one.

@@ -1,7 +1,9 @@
 //! The bare search, in every style and without heuristics before it, against trying everything.
 
+use std::sync::atomic::AtomicBool;
+
 use super::core::{Core, Members};
-use super::options::{Meter, Options};
+use super::options::{Allowance, Meter, Options};
 use super::orders::Random;
 use super::search::{Outcome, Search};
 use super::state::State;
@@ -38,11 +40,12 @@ fn compare(items: Vec<Item>) -> bool {
     let options = Options::default();
     for style in 0..4 {
         for capacity in bound.saturating_sub(1)..=minimum + 1 {
-            let meter = Meter::new(&options);
+            let cut = AtomicBool::new(false);
+            let mut allowance = Allowance::new(Meter::new(&options).left(), &cut);
             let state = State::new(&core, &members, capacity / core.unit);
             let mut search = Search::new(state);
             (search.lean, search.ahead) = (style & 1 == 1, style & 2 == 2);
-            let outcome = search.run(u64::MAX, &meter);
+            let outcome = search.run(u64::MAX, &mut allowance);
             if capacity < minimum {
                 assert_eq!(outcome, Outcome::Refuted, "{items:?} in {capacity}");
                 let next = (capacity / core.unit).saturating_add(search.state.excess);
@@ -53,7 +56,7 @@ fn compare(items: Vec<Item>) -> bool {
                 assert_eq!(check_offsets(&problem, &offsets, capacity), Ok(()));
             }
             // What was refuted stays so with what was learned; what was found is found again.
-            assert_eq!(search.run(u64::MAX, &meter), outcome);
+            assert_eq!(search.run(u64::MAX, &mut allowance), outcome);
         }
     }
     minimum > bound

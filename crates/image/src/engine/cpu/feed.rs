@@ -1,12 +1,8 @@
 //! How the bytes of a source format become rows of components.
 
-use std::ops::Range;
-
 use tenure_layout::PixelFormat;
 
-use crate::component::components;
 use crate::engine::cpu::fixed::Vertical;
-use crate::job::Recipe;
 use crate::taps::Taps;
 
 /// What a plane's rows hold, and which component each part is, in the order of memory.
@@ -80,61 +76,47 @@ impl Shape {
         }
     }
 
-    fn is_words(&self) -> bool {
+    /// Numbers in a group.
+    pub(crate) fn numbers(&self) -> usize {
+        if self.is_words() { self.group_bytes() / 2 } else { self.group_bytes() }
+    }
+
+    pub(crate) fn is_words(&self) -> bool {
         matches!(self, Shape::Words(_) | Shape::WordPairs(_))
     }
 }
 
-/// A plane that is read, row sums and all.
+/// A plane that is read, and how its rows are summed.
 #[derive(Debug)]
 pub(crate) struct Feed {
     pub(crate) plane: usize,
     pub(crate) shape: Shape,
     pub(crate) vertical: Vertical,
-    /// Groups of a row that are read.
-    pub(crate) groups: Range<usize>,
 }
 
 impl Feed {
-    /// The feeds of a recipe whose components' taps are given; components without are not read.
-    pub(crate) fn all(recipe: &Recipe, taps: &[Option<(Taps, Taps)>], fraction: u32) -> Vec<Feed> {
-        let of = |component: usize| taps.get(component).and_then(Option::as_ref);
-        let mut feeds = vec![];
-        for &(plane, shape) in shapes(recipe.source.format) {
-            let used = || shape.components().iter().filter_map(|&c| Some((c, of(c)?)));
-            let Some((_, (_, down))) = used().next() else { continue };
-            let mut groups = usize::MAX..0;
-            for (component, (across, _)) in used() {
-                let samples = shape.samples(component);
-                let read = span(across);
-                groups.start = groups.start.min(read.start / samples);
-                groups.end = groups.end.max(read.end.div_ceil(samples));
-            }
-            // Sums of bytes leave 31 - 8 bits to weights, sums of words 31 - 15.
-            let widest = if shape.is_words() { 16 } else { 22 };
-            let vertical = Vertical::new(down, fraction, widest);
-            feeds.push(Feed { plane, shape, vertical, groups });
-        }
-        debug_assert!(components(recipe.source.format).len() >= taps.len());
-        feeds
+    /// The feeds of a format whose components' taps are given; components without are not read.
+    pub(crate) fn all(
+        format: PixelFormat,
+        taps: &[Option<(Taps, Taps)>],
+        fraction: u32,
+    ) -> Vec<Feed> {
+        let of = |component: &usize| taps.get(*component).and_then(Option::as_ref);
+        let feeds = shapes(format).iter().filter_map(|&(plane, shape)| {
+            let (_, down) = shape.components().iter().find_map(of)?;
+            // Sums of bytes leave 31 - 8 bits to weights, sums of words 31 - 15; one less, since
+            // weights below zero let the others sum to more than one.
+            let widest = if shape.is_words() { 15 } else { 22 };
+            Some(Feed { plane, shape, vertical: Vertical::new(down, fraction, widest) })
+        });
+        feeds.collect()
     }
-}
-
-/// The samples that taps read: from the first to one past the last with a weight.
-fn span(taps: &Taps) -> Range<usize> {
-    let mut span = usize::MAX..0;
-    for (output, &first) in taps.first.iter().enumerate() {
-        let weights = taps.weights_of(output);
-        let last = weights.iter().rposition(|weight| *weight != 0.0).unwrap_or(0);
-        span.start = span.start.min(first);
-        span.end = span.end.max(first + last + 1);
-    }
-    span
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::component::components;
 
     #[test]
     fn feeds_agree_with_the_components() {

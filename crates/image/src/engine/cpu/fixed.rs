@@ -1,16 +1,23 @@
 //! Weights and matrices in fixed point, laid out as the kernels read them.
 
+use std::ops::Range;
+
 use crate::colour::Matrix;
 use crate::taps::Taps;
 
-/// Bits after the point of rows between kernels: values up to 256, or up to 512 where a filter
-/// overshoots.
-pub(crate) fn fraction_bits(overshoots: bool) -> u32 {
-    if overshoots { 6 } else { 7 }
+/// Bits after the point of rows between kernels: values up to 255 and a little for rounding, or up
+/// to 512 where a filter overshoots or codes have a fraction themselves.
+pub(crate) fn fraction_bits(above_255: bool) -> u32 {
+    if above_255 { 6 } else { 7 }
 }
 
-/// Most source rows that are summed in 16 bits: every product loses up to 1/128 of a code.
-const NARROW: usize = 16;
+/// Most source rows that are summed in 16 bits with this many bits after the point: every product
+/// loses up to one of the last, half of which is known.
+const fn narrow_down(fraction: u32) -> usize {
+    if fraction < 7 { 16 } else { 32 }
+}
+/// Most samples along a row that are summed in 16 bits.
+const NARROW_ALONG: usize = 16;
 
 /// Weights of source rows.
 #[derive(Debug)]
@@ -28,7 +35,7 @@ pub(crate) struct Vertical {
 impl Vertical {
     /// `widest` is the number of bits that sums in 32 bits leave to weights.
     pub(crate) fn new(taps: &Taps, fraction: u32, widest: u32) -> Vertical {
-        let wide = taps.count > NARROW;
+        let wide = taps.count > narrow_down(fraction);
         let bits = if wide { room(taps, widest, 32767.0) } else { fraction + 8 };
         let weights = rounded(taps, taps.count, bits);
         let signed = weights.iter().any(|weight| *weight < 0);
@@ -42,45 +49,75 @@ impl Vertical {
         let weights = weights.unwrap_or(&[]).iter().enumerate();
         weights.filter(|(_, weight)| **weight != 0).map(move |(at, weight)| (first + at, *weight))
     }
+}
 
-    /// Whether two outputs are made of the same rows in the same way.
+impl Vertical {
+    /// The source rows from the first to the last of an output row.
+    pub(crate) fn span(&self, output: usize) -> Range<usize> {
+        let first = self.first.get(output).copied().unwrap_or(0);
+        first..first + self.count
+    }
+
+    /// Whether every output row is a source row.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.count == 1
+    }
+
+    /// Whether two output rows are made of the same rows in the same way.
     pub(crate) fn alike(&self, one: usize, other: usize) -> bool {
         self.rows(one).eq(self.rows(other))
     }
 }
 
-/// Weights of samples along a row, padded so that kernels read whole vectors.
+/// Outputs that are made together: rows of a band, pixels of a vector.
+pub(crate) const LANES: usize = 16;
+
+/// Weights of samples along a row.
 #[derive(Debug)]
 pub(crate) struct Horizontal {
-    /// Samples read for each output: 4, 8 or a multiple of 16.
-    pub(crate) window: usize,
-    /// First sample of each output, counted from the start of the row buffer.
-    pub(crate) first: Vec<u32>,
-    /// `window` weights for each output.
+    /// First sample of each output.
+    pub(crate) first: Vec<usize>,
+    /// Samples of each output; even where sums need 32 bits.
+    pub(crate) count: usize,
+    /// `count` weights for each output.
     pub(crate) weights: Vec<i16>,
     /// Bits after the point of the weights.
     pub(crate) bits: u32,
+    /// Whether sums need 32 bits.
+    pub(crate) wide: bool,
 }
 
-/// Outputs are padded to a multiple of this.
-pub(crate) const LANES: usize = 16;
-
 impl Horizontal {
-    /// Taps counted from sample `start` on.
-    pub(crate) fn new(taps: &Taps, start: usize) -> Horizontal {
-        let window = match taps.count {
-            0..=4 => 4,
-            5..=8 => 8,
-            more => more.next_multiple_of(16),
-        };
-        let bits = room(taps, 16, 32767.0);
-        let mut first: Vec<u32> = taps.first.iter().map(|first| (first - start) as u32).collect();
-        let outputs = first.len().next_multiple_of(LANES);
-        first.resize(outputs, 0);
-        let mut weights: Vec<i16> =
-            rounded(taps, window, bits).into_iter().map(|weight| weight as i16).collect();
-        weights.resize(outputs * window, 0);
-        Horizontal { window, first, weights, bits }
+    pub(crate) fn new(taps: &Taps) -> Horizontal {
+        // A filter that overshoots has weights above one, which 16 bits with 15 after the point
+        // do not hold.
+        let above_one = taps.count > 1 && taps.weights.iter().any(|weight| *weight > 0.9999);
+        let wide = taps.count > NARROW_ALONG || above_one;
+        // Sums of 16 bits are rounded one by one; sums of 32 bits leave 16 to weights, one less
+        // since weights below zero let the others sum to more than one.
+        let bits = if wide { room(taps, 15, 32767.0) } else { 15 };
+        let count = if wide { taps.count.next_multiple_of(2) } else { taps.count };
+        let narrowed = |weight: i32| weight.clamp(-32768, 32767) as i16;
+        let weights = rounded(taps, count, bits).into_iter().map(narrowed).collect();
+        Horizontal { first: taps.first.clone(), count, weights, bits, wide }
+    }
+
+    /// The samples that some outputs are made of: from the first to one past the last.
+    pub(crate) fn samples(&self, outputs: Range<usize>) -> Range<usize> {
+        let (mut start, mut end) = (usize::MAX, 0);
+        for output in outputs {
+            let first = self.first[output];
+            let weights = &self.weights[output * self.count..][..self.count];
+            let last = weights.iter().rposition(|weight| *weight != 0).unwrap_or(0);
+            (start, end) = (start.min(first), end.max(first + last + 1));
+        }
+        start.min(end)..end
+    }
+
+    /// Whether each output is the sample of its own number from the first on.
+    pub(crate) fn is_copy(&self) -> bool {
+        let start = self.first.first().copied().unwrap_or(0);
+        self.count == 1 && self.first.iter().enumerate().all(|(at, first)| *first == start + at)
     }
 }
 
@@ -152,13 +189,17 @@ mod tests {
                     (Samples::new(0, pixels, 1, None), Samples::new(0, outputs, 1, None));
                 let taps = Taps::new(filter, &axis, &all, &out);
                 let vertical = Vertical::new(&taps, 7, 22);
-                let horizontal = Horizontal::new(&taps, 0);
+                let horizontal = Horizontal::new(&taps);
                 for output in 0..outputs {
                     let sum: i32 = vertical.rows(output).map(|(_, weight)| weight).sum();
                     assert_eq!(sum, 1 << vertical.bits, "{filter} {pixels} {outputs}");
-                    let own = &horizontal.weights[output * horizontal.window..];
-                    let sum: i32 = own[..horizontal.window].iter().map(|w| i32::from(*w)).sum();
-                    assert_eq!(sum, 1 << horizontal.bits, "{filter} {pixels} {outputs}");
+                    let own = &horizontal.weights[output * horizontal.count..];
+                    let sum: i32 = own[..horizontal.count].iter().map(|w| i32::from(*w)).sum();
+                    // A single weight is one, which needs no multiplication.
+                    assert!(
+                        horizontal.count == 1 || sum == 1 << horizontal.bits,
+                        "{filter} {pixels} {outputs}"
+                    );
                 }
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! Every set has the same functions with the same results, bit by bit where they are integers:
 //! tests compare each with [`portable`].
-use crate::engine::cpu::fixed::{FixedMatrix, Horizontal};
+use crate::engine::cpu::fixed::FixedMatrix;
 
 pub(crate) mod portable;
 
@@ -15,8 +15,22 @@ mod tests;
 /// A source row and its weight.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tap {
-    pub(crate) row: *const u8,
+    /// Bytes from the first row of the plane.
+    pub(crate) row: usize,
     pub(crate) weight: i32,
+    /// The weight without its sign, twice: what fills a vector of 16-bit numbers.
+    pub(crate) twice: u32,
+}
+
+impl Tap {
+    pub(crate) fn new(row: usize, weight: i32) -> Tap {
+        Tap { row, weight, twice: (weight.unsigned_abs() & 0xffff).wrapping_mul(0x1_0001) }
+    }
+
+    /// Half of what the products of these taps lose together when their lower halves are cut off.
+    pub(crate) fn lost(taps: &[Tap]) -> i16 {
+        (taps.iter().map(|tap| tap.weight.signum()).sum::<i32>() / 2) as i16
+    }
 }
 
 /// How rows are summed.
@@ -30,6 +44,26 @@ pub(crate) struct Sum<'a> {
     pub(crate) wide: bool,
     /// Whether some weight is below zero.
     pub(crate) signed: bool,
+    /// What sums of 16 bits begin with: half of what all products lose together.
+    pub(crate) begin: i16,
+    /// The byte of the plane's first row that the first output is made of.
+    pub(crate) first: *const u8,
+}
+
+/// Some outputs of a table along the row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Along<'a> {
+    /// First sample of each output.
+    pub(crate) first: &'a [usize],
+    /// The sample that is in the first column.
+    pub(crate) start: usize,
+    /// Columns from one sample to the next.
+    pub(crate) step: usize,
+    /// Weights of all outputs, `count` for each.
+    pub(crate) weights: &'a [i16],
+    pub(crate) count: usize,
+    pub(crate) bits: u32,
+    pub(crate) wide: bool,
 }
 
 /// Rows to be stored, one for each element of a pixel in the order of memory.
@@ -59,6 +93,30 @@ pub(crate) enum Real {
     I8,
 }
 
+type MatrixKernel = unsafe fn(&FixedMatrix, [&[i16]; 3], [&mut [i16]; 3]);
+
+/// Luma in bytes and chroma in summed rows, to be stored as bytes of red, green and blue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mixed<'a> {
+    pub(crate) luma: *const u8,
+    /// Both chroma rows, with seven bits after the point.
+    pub(crate) chroma: [&'a [i16]; 2],
+    /// Whether two pixels share a sample of them.
+    pub(crate) halved: bool,
+    pub(crate) matrix: &'a FixedMatrix,
+    pub(crate) flip: u8,
+    pub(crate) pixels: usize,
+}
+
+/// Where bytes of red, green and blue are stored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Out {
+    /// Each in a row of its own.
+    Planes([*mut u8; 3]),
+    /// Between each other, blue first if so told.
+    Packed { at: *mut u8, blue_first: bool },
+}
+
 /// The loops of one instruction set.
 ///
 /// # Safety of all of them
@@ -76,10 +134,20 @@ pub(crate) struct Kernels {
     pub(crate) split_pairs: unsafe fn(&[i16], &mut [i16], &mut [i16]),
     /// Every third number to each of three rows.
     pub(crate) split_triples: unsafe fn(&[i16], [&mut [i16]; 3]),
-    /// Each output is the weighted sum of a run of samples.
-    pub(crate) horizontal: unsafe fn(&Horizontal, &[i16], &mut [i16]),
+    /// Rows of numbers, `stride` apart, to columns of [`LANES`] numbers each.
+    pub(crate) to_columns: unsafe fn(&[i16], usize, &mut [i16]),
+    /// Columns of [`LANES`] numbers each to rows, `stride` apart.
+    pub(crate) to_rows: unsafe fn(&[i16], usize, &mut [i16]),
+    /// Each output column is the weighted sum of a run of columns.
+    pub(crate) horizontal: unsafe fn(Along<'_>, &[i16], &mut [i16]),
     /// Three rows through a colour matrix.
-    pub(crate) matrix: unsafe fn(&FixedMatrix, [&[i16]; 3], [&mut [i16]; 3]),
+    pub(crate) matrix: MatrixKernel,
+    /// Twice as many numbers, each between its neighbours by these weights: of the one before and
+    /// its own for the first of two, of its own and the one after for the second. `from` begins
+    /// with the one before the first and ends with the one after the last.
+    pub(crate) double: unsafe fn(&[i16], [i16; 4], &mut [i16]),
+    /// Luma and chroma through a matrix, stored as bytes.
+    pub(crate) mixed: unsafe fn(Mixed<'_>, Out),
     /// Rows as bytes between each other, each combined with `flip` by exclusive or.
     pub(crate) store_bytes: unsafe fn(Finished<'_>, u8, *mut u8),
     /// Rows as scaled numbers between each other.

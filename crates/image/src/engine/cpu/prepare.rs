@@ -6,6 +6,7 @@ use tenure_layout::{DType, PixelFormat};
 
 use crate::colour::Matrix;
 use crate::component::{Component, components};
+use crate::engine::cpu::direct::{self, Chroma, MARGIN};
 use crate::engine::cpu::feed::Feed;
 use crate::engine::cpu::fixed::{FixedMatrix, Horizontal, LANES, MATRIX_COST, fraction_bits};
 use crate::engine::cpu::kernels::{Real, Scale};
@@ -24,31 +25,37 @@ pub(crate) struct Prepared {
 #[derive(Debug)]
 pub(crate) struct Pass {
     pub(crate) feeds: Vec<Feed>,
-    /// For each component of the source how its row becomes one of the output's width.
-    pub(crate) paths: Vec<Option<Path>>,
+    /// Where each component of the source is in its rows.
+    pub(crate) source: &'static [Component],
+    /// For each component of the source how its rows become rows of the output's width; `None`
+    /// for those that no output needs.
+    pub(crate) along: Vec<Option<Horizontal>>,
+    /// Whether rows have the output's width as they are.
+    pub(crate) straight: bool,
+    /// Whether luma may go straight to red, green and blue, and how chroma joins it.
+    pub(crate) direct: Option<Chroma>,
     pub(crate) matrix: Option<FixedMatrix>,
     pub(crate) stores: Vec<Store>,
     /// Bits after the point of summed rows.
     pub(crate) sum_fraction: u32,
     /// Bits after the point of finished rows.
     pub(crate) fraction: u32,
-    /// Output samples along the source's rows, and rows.
-    pub(crate) across: usize,
+    /// Output rows.
     pub(crate) down: usize,
     /// First sample and row in the destination's planes.
     pub(crate) left: usize,
     pub(crate) top: usize,
+    pub(crate) tiles: Vec<Tile>,
     pub(crate) scratch: Scratch,
 }
 
-/// A component's row on its way.
+/// Outputs along a row that are made together, so that what they are made of stays in the first
+/// cache.
 #[derive(Debug)]
-pub(crate) struct Path {
-    /// Where in the scratch memory the summed row is.
-    pub(crate) summed: Range<usize>,
-    /// Where the row of the output's width is: `summed` itself if widths are equal.
-    pub(crate) resized: Range<usize>,
-    pub(crate) horizontal: Option<Horizontal>,
+pub(crate) struct Tile {
+    pub(crate) outputs: Range<usize>,
+    /// For each feed the groups of samples that are read.
+    pub(crate) groups: Vec<Range<usize>>,
 }
 
 /// Rows that go to one plane.
@@ -73,20 +80,58 @@ pub(crate) enum How {
 /// Where things are in a thread's scratch memory, in numbers of 16 bits.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// For rows whose components are still in turn.
-    pub(crate) mixed: [Range<usize>; 2],
-    /// Three rows after the colour matrix.
+    /// Where nothing is resized: for rows whose components are still in turn.
+    pub(crate) mixed: [usize; 2],
+    /// The summed row of each component there.
+    pub(crate) rows: [Rows; 4],
+    /// Summed rows of each feed, components in turn as they are: a band of them.
+    pub(crate) bands: [Rows; 4],
+    /// Where nothing is resized: samples of each row before the first that is wanted.
+    pub(crate) skip: [usize; 4],
+    /// Bands in columns.
+    pub(crate) columns: [Range<usize>; 4],
+    /// Columns of the output's width.
+    pub(crate) resized: [Range<usize>; 4],
+    /// Columns after the colour matrix; rows where nothing is resized.
     pub(crate) colours: [Range<usize>; 3],
-    /// A row of opaque alpha.
+    /// Finished rows of each component.
+    pub(crate) finished: [Rows; 4],
+    /// Opaque alpha, as long as any row or column.
     pub(crate) opaque: Range<usize>,
     pub(crate) len: usize,
 }
 
+/// Rows in the scratch memory.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Rows {
+    pub(crate) start: usize,
+    /// Numbers from one row to the next.
+    pub(crate) stride: usize,
+}
+
+impl Rows {
+    pub(crate) fn row(&self, row: usize, len: usize) -> Range<usize> {
+        let start = self.start + row * self.stride;
+        start..start + len
+    }
+
+    /// All rows of a band.
+    pub(crate) fn all(&self) -> Range<usize> {
+        self.start..self.start + LANES * self.stride
+    }
+}
+
 impl Scratch {
-    fn row(&mut self, len: usize) -> Range<usize> {
+    fn take(&mut self, len: usize) -> Range<usize> {
         let start = self.len;
         self.len += len.next_multiple_of(LANES);
-        start..self.len
+        start..start + len
+    }
+
+    fn take_rows(&mut self, len: usize, rows: usize) -> Rows {
+        // An odd number of vectors, so that rows do not fall on top of each other in the cache.
+        let stride = (len.div_ceil(LANES) | 1) * LANES;
+        Rows { start: self.take(stride * rows).start, stride }
     }
 }
 
@@ -110,7 +155,8 @@ impl Pass {
         let source = components(recipe.source.format);
         let matrix = Matrix::between(recipe.source.model, recipe.target.model);
         let identity = matrix == Matrix::IDENTITY;
-        let sum_fraction = fraction_bits(recipe.filter.overshoots());
+        let sum_fraction =
+            fraction_bits(recipe.filter.overshoots() || recipe.source.dtype == DType::U16);
 
         // Only what some output of this pass needs is read. A constant output (the chroma of
         // grey) needs nothing; its rows are counted by those of the first component.
@@ -125,61 +171,126 @@ impl Pass {
             .enumerate()
             .map(|(index, component)| needs(index).then(|| recipe.taps(component, target)))
             .collect();
-        let feeds = Feed::all(recipe, &taps, sum_fraction);
-
-        let mut scratch = Scratch::default();
-        let mut paths: Vec<Option<Path>> = source.iter().map(|_| None).collect();
-        let mut mixed = 0;
-        for feed in &feeds {
-            let groups = feed.groups.len();
-            mixed = mixed.max(3 * groups);
-            for &component in feed.shape.components() {
-                let samples = groups * feed.shape.samples(component);
-                let start = feed.groups.start * feed.shape.samples(component);
-                let (path, taps) = (&mut paths[component], &taps[component]);
-                *path =
-                    Some(Path::new(taps.as_ref().map(|(a, _)| a), start, samples, &mut scratch));
-            }
-        }
-        let taken = taps.iter().flatten().next();
-        let (across, down) = taken.map_or((0, 0), |(a, d)| (a.first.len(), d.first.len()));
-        scratch.mixed = [scratch.row(mixed), scratch.row(mixed)];
-        let matrix = (!identity).then(|| {
-            scratch.colours = std::array::from_fn(|_| scratch.row(across));
-            FixedMatrix::new(&matrix, sum_fraction)
-        });
+        let feeds = Feed::all(recipe.source.format, &taps, sum_fraction);
+        let along: Vec<Option<Horizontal>> = taps
+            .iter()
+            .map(|taps| taps.as_ref().map(|(across, _)| Horizontal::new(across)))
+            .collect();
+        let across = along.iter().flatten().next().map_or(0, |table| table.first.len());
+        let down = taps.iter().flatten().next().map_or(0, |(_, down)| down.first.len());
+        let matrix = (!identity).then(|| FixedMatrix::new(&matrix, sum_fraction));
+        let stores = stores(recipe, all, own);
+        let direct = (!recipe.geometry.transposed)
+            .then(|| direct::chroma(&feeds, &along, &taps, matrix.as_ref(), &stores))
+            .flatten()
+            .filter(|_| sum_fraction == 7);
+        let copies = along.iter().flatten().all(Horizontal::is_copy);
+        let straight = direct.is_some() || copies && !recipe.geometry.transposed;
+        let tiles = tiles(&feeds, &along, across, straight);
         let fraction = if matrix.is_some() { sum_fraction - MATRIX_COST } else { sum_fraction };
-        scratch.opaque = scratch.row(across);
         let content = recipe.geometry.content;
-        Pass {
+        let mut pass = Pass {
             feeds,
-            paths,
+            source,
+            along,
+            straight,
+            direct,
             matrix,
-            stores: stores(recipe, all, own),
+            stores,
             sum_fraction,
             fraction,
-            across,
             down,
             left: content.x / target.across,
             top: content.y / target.down,
-            scratch,
+            tiles,
+            scratch: Scratch::default(),
+        };
+        pass.lay_out();
+        pass
+    }
+
+    /// Finds places in the scratch memory for the largest tile.
+    fn lay_out(&mut self) {
+        let outputs = self.tiles.iter().map(|tile| tile.outputs.len()).max().unwrap_or(0);
+        if self.straight {
+            self.lay_out_rows();
+        } else {
+            self.lay_out_bands(outputs);
         }
+        let scratch = &mut self.scratch;
+        if self.matrix.is_some() {
+            let band = if self.straight { 1 } else { LANES };
+            scratch.colours = [0, 1, 2].map(|_| scratch.take(outputs * band));
+        }
+        scratch.opaque = scratch.take(outputs.max(LANES));
+    }
+
+    /// For rows that stay rows.
+    fn lay_out_rows(&mut self) {
+        let (scratch, mut mixed) = (&mut self.scratch, 0);
+        let margin = if self.direct.is_some() { MARGIN } else { 0 };
+        let Some(tile) = self.tiles.first() else { return };
+        for (feed, groups) in self.feeds.iter().zip(&tile.groups) {
+            mixed = mixed.max(3 * groups.len());
+            for &component in feed.shape.components() {
+                let samples = feed.shape.samples(component);
+                let mut rows = scratch.take_rows(groups.len() * samples + 2 * margin, 1);
+                rows.start += margin;
+                scratch.rows[component] = rows;
+                if let Some(table) = &self.along[component] {
+                    let wanted = table.samples(tile.outputs.clone()).start;
+                    scratch.skip[component] = wanted - groups.start * samples;
+                }
+            }
+        }
+        scratch.mixed = [0, 1].map(|_| scratch.take(mixed).start);
+    }
+
+    /// For bands of rows that become columns.
+    fn lay_out_bands(&mut self, outputs: usize) {
+        let scratch = &mut self.scratch;
+        for (index, feed) in self.feeds.iter().enumerate() {
+            let groups = self.tiles.iter().map(|tile| tile.groups[index].len()).max().unwrap_or(0);
+            let tables = || feed.shape.components().iter().filter_map(|&c| self.along[c].as_ref());
+            // Runs may reach beyond the last sample, with weights of zero.
+            let beyond = tables().map(|table| table.count).max().unwrap_or(0);
+            let numbers = feed.shape.numbers();
+            scratch.bands[index] = scratch.take_rows(groups * numbers, LANES);
+            scratch.columns[index] = scratch.take((groups + beyond) * numbers * LANES);
+        }
+        for (component, _) in self.along.iter().enumerate().filter(|(_, table)| table.is_some()) {
+            scratch.resized[component] = scratch.take(outputs * LANES);
+        }
+        scratch.finished = [0, 1, 2, 3].map(|_| scratch.take_rows(outputs, LANES));
     }
 }
 
-impl Path {
-    fn new(taps: Option<&Taps>, start: usize, samples: usize, scratch: &mut Scratch) -> Path {
-        let copy = taps.is_none_or(|taps| taps.is_copy(start));
-        let horizontal = taps.filter(|_| !copy).map(|taps| Horizontal::new(taps, start));
-        // Windows may reach beyond the last sample, with weights of zero.
-        let beyond = horizontal.as_ref().map_or(LANES, |table| table.window.max(LANES));
-        let summed = scratch.row(samples + beyond);
-        let resized = match &horizontal {
-            Some(table) => scratch.row(table.first.len()),
-            None => summed.clone(),
-        };
-        Path { summed, resized, horizontal }
-    }
+/// Numbers in columns that a tile should not exceed: a quarter of a small second cache. Smaller
+/// tiles, of the first cache, lose more to short rows than they gain.
+const TILE: usize = 65536;
+
+/// Cuts rows into tiles.
+fn tiles(feeds: &[Feed], along: &[Option<Horizontal>], across: usize, straight: bool) -> Vec<Tile> {
+    let whole: usize = along.iter().flatten().map(|table| table.samples(0..across).len()).sum();
+    let fit = TILE * across / (LANES * whole).max(1);
+    let step = if straight { across } else { (fit / LANES * LANES).max(LANES) };
+    let step = step.clamp(1, across.max(1));
+    let cut = |start: usize| {
+        let outputs = start..(start + step).min(across);
+        let groups = feeds.iter().map(|feed| {
+            let (mut start, mut end) = (usize::MAX, 0);
+            for &component in feed.shape.components() {
+                let Some(table) = &along[component] else { continue };
+                let (samples, read) =
+                    (feed.shape.samples(component), table.samples(outputs.clone()));
+                (start, end) =
+                    (start.min(read.start / samples), end.max(read.end.div_ceil(samples)));
+            }
+            start.min(end)..end
+        });
+        Tile { groups: groups.collect(), outputs }
+    };
+    (0..across).step_by(step).map(cut).collect()
 }
 
 /// How components `own` are stored, plane by plane.

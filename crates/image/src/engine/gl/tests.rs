@@ -109,8 +109,7 @@ fn a_lost_context_is_told_and_not_used() {
     );
     engine.run(&job(&frame, &target)).unwrap();
     running(&engine).worker.state.lost.store(true, Ordering::Relaxed);
-    for said in [engine.explain(&job(&frame, &target)).map(drop), engine.run(&job(&frame, &target))]
-    {
+    for said in [engine.check(&job(&frame, &target)), engine.run(&job(&frame, &target))] {
         assert!(said.unwrap_err().to_string().contains("context was lost"));
     }
     assert!(engine.allocator(TensorMemory::Pbo).is_none());

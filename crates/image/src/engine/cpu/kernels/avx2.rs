@@ -7,8 +7,10 @@ use super::Kernels;
 mod horizontal;
 mod lanes;
 mod matrix;
+mod mixed;
 mod store_bytes;
 mod store_real;
+mod turn;
 mod vertical;
 
 pub(crate) static KERNELS: Kernels = Kernels {
@@ -18,8 +20,12 @@ pub(crate) static KERNELS: Kernels = Kernels {
     words: vertical::words,
     split_pairs: lanes::split_pairs,
     split_triples: lanes::split_triples,
+    to_columns: turn::to_columns,
+    to_rows: turn::to_rows,
     horizontal: horizontal::horizontal,
     matrix: matrix::matrix,
+    double: mixed::double,
+    mixed: mixed::mixed,
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
 };

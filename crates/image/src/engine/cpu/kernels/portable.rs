@@ -3,8 +3,8 @@
 
 use half::{bf16, f16};
 
-use super::{Finished, Kernels, Real, Scale, Sum};
-use crate::engine::cpu::fixed::{FixedMatrix, Horizontal};
+use super::{Along, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap};
+use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "portable",
@@ -13,71 +13,96 @@ pub(crate) static KERNELS: Kernels = Kernels {
     words,
     split_pairs,
     split_triples,
+    to_columns,
+    to_rows,
     horizontal,
     matrix,
+    double,
+    mixed,
     store_bytes,
     store_real,
 };
-
-/// Numbers that are summed together while the compiler keeps them in registers.
-const CHUNK: usize = 16;
 
 /// # Safety
 /// See [`Kernels`].
 #[inline(always)]
 pub(super) unsafe fn bytes(sum: Sum<'_>, out: &mut [i16]) {
     // SAFETY: the caller's promise.
-    unsafe { sum_from(sum, out, 1, 0, 0) }
+    unsafe { bytes_from(sum, out, 0) }
+}
+
+/// As [`bytes`] for the outputs from `start` on, which is even.
+///
+/// # Safety
+/// See [`Kernels`].
+#[inline(always)]
+pub(super) unsafe fn bytes_from(sum: Sum<'_>, out: &mut [i16], start: usize) {
+    for (index, pair) in out.chunks_mut(2).enumerate().skip(start / 2) {
+        // SAFETY: as many bytes as outputs, by the caller's promise.
+        unsafe {
+            match pair {
+                [even, odd] => (*even, *odd) = pair_of(sum, 2 * index),
+                [even] => *even = even_of(sum, 2 * index),
+                _ => {}
+            }
+        }
+    }
 }
 
 /// # Safety
 /// See [`Kernels`].
 #[inline(always)]
 pub(super) unsafe fn pairs(sum: Sum<'_>, even: &mut [i16], odd: &mut [i16]) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        sum_from(sum, even, 2, 0, 0);
-        sum_from(sum, odd, 2, 1, 0);
+    for (index, (even, odd)) in even.iter_mut().zip(odd).enumerate() {
+        // SAFETY: two bytes for each output, by the caller's promise.
+        (*even, *odd) = unsafe { pair_of(sum, 2 * index) };
     }
 }
 
-/// The sum of bytes `step` apart from byte `first` on, for the outputs from `start` on.
+/// The sums of two bytes beside each other.
 ///
 /// # Safety
-/// See [`Kernels`].
+/// The rows must be valid for reads at `at` and after it.
 #[inline(always)]
-pub(super) unsafe fn sum_from(
-    sum: Sum<'_>,
-    out: &mut [i16],
-    step: usize,
-    first: usize,
-    start: usize,
-) {
-    for (chunk, out) in out[start..].chunks_mut(CHUNK).enumerate() {
-        let at = first + (start + chunk * CHUNK) * step;
-        // SAFETY: as many bytes as outputs, by the caller's promise.
-        let byte = |row: *const u8, index: usize| unsafe { *row.wrapping_add(at + index * step) };
-        if sum.wide {
-            let mut sums = [0i32; CHUNK];
-            for tap in sum.taps {
-                for (index, sum) in sums.iter_mut().enumerate().take(out.len()) {
-                    *sum += i32::from(byte(tap.row, index)) * tap.weight;
-                }
-            }
-            let shift = sum.bits - sum.fraction;
-            for (out, sum) in out.iter_mut().zip(sums) {
-                *out = saturated((sum + (1 << shift >> 1)) >> shift);
-            }
-        } else {
-            let mut sums = [(sum.taps.len() / 2) as i16; CHUNK];
-            for tap in sum.taps {
-                for (index, sum) in sums.iter_mut().enumerate().take(out.len()) {
-                    add(sum, u32::from(byte(tap.row, index)) << 8, tap.weight);
-                }
-            }
-            out.copy_from_slice(&sums[..out.len()]);
-        }
+unsafe fn pair_of(sum: Sum<'_>, at: usize) -> (i16, i16) {
+    // SAFETY: the caller's promise.
+    let byte = |tap: &Tap, at: usize| unsafe { *sum.first.wrapping_add(tap.row + at) };
+    // SAFETY: the caller's promise.
+    let even = unsafe { even_of(sum, at) };
+    if sum.wide {
+        return (even, wide_sum(sum, |tap| i32::from(byte(tap, at + 1))));
     }
+    let mut odd = sum.begin;
+    for tap in sum.taps {
+        let both = u32::from(byte(tap, at + 1)) << 8 | u32::from(byte(tap, at));
+        add(&mut odd, both, tap.weight);
+    }
+    // What the lower byte added is the other sum, 256 times smaller.
+    (even, odd.wrapping_sub(even >> 8))
+}
+
+/// The sum of one byte of each row.
+///
+/// # Safety
+/// The rows must be valid for reads at `at`.
+#[inline(always)]
+unsafe fn even_of(sum: Sum<'_>, at: usize) -> i16 {
+    // SAFETY: the caller's promise.
+    let byte = |tap: &Tap| unsafe { *sum.first.wrapping_add(tap.row + at) };
+    if sum.wide {
+        return wide_sum(sum, |tap| i32::from(byte(tap)));
+    }
+    let mut even = sum.begin;
+    sum.taps.iter().for_each(|tap| add(&mut even, u32::from(byte(tap)) << 8, tap.weight));
+    even
+}
+
+/// A sum in 32 bits.
+#[inline(always)]
+fn wide_sum(sum: Sum<'_>, value: impl Fn(&Tap) -> i32) -> i16 {
+    let shift = sum.bits - sum.fraction;
+    let total: i32 = sum.taps.iter().map(|tap| value(tap) * tap.weight).sum();
+    saturated((total + (1 << shift >> 1)) >> shift)
 }
 
 /// # Safety
@@ -86,14 +111,15 @@ pub(super) unsafe fn sum_from(
 pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
     for (index, out) in out.iter_mut().enumerate() {
         // SAFETY: as many words as outputs, by the caller's promise; rows may be unaligned.
-        let word =
-            |row: *const u8| unsafe { row.cast::<u16>().wrapping_add(index).read_unaligned() };
+        let word = |row: usize| unsafe {
+            sum.first.wrapping_add(row).cast::<u16>().wrapping_add(index).read_unaligned()
+        };
         *out = if sum.wide {
             let terms = sum.taps.iter().map(|tap| i32::from(word(tap.row) >> 1) * tap.weight);
             let shift = sum.bits + 7 - sum.fraction;
             saturated((terms.sum::<i32>() + (1 << shift >> 1)) >> shift)
         } else {
-            let mut total = (sum.taps.len() / 2) as i16;
+            let mut total = sum.begin;
             for tap in sum.taps {
                 add(&mut total, u32::from(word(tap.row)), tap.weight);
             }
@@ -106,7 +132,7 @@ pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
 #[inline(always)]
 fn add(sum: &mut i16, value: u32, weight: i32) {
     let product = ((value * weight.unsigned_abs()) >> 16) as i16;
-    *sum = if weight < 0 { sum.saturating_sub(product) } else { sum.saturating_add(product) };
+    *sum = if weight < 0 { sum.wrapping_sub(product) } else { sum.wrapping_add(product) };
 }
 
 #[inline(always)]
@@ -135,15 +161,54 @@ pub(super) unsafe fn split_triples(from: &[i16], [a, b, c]: [&mut [i16]; 3]) {
 /// # Safety
 /// None is needed; the type is that of the table.
 #[inline(always)]
-pub(super) unsafe fn horizontal(table: &Horizontal, from: &[i16], out: &mut [i16]) {
-    let (window, bits) = (table.window, table.bits);
-    for ((out, first), weights) in
-        out.iter_mut().zip(&table.first).zip(table.weights.chunks(window))
-    {
-        let run = &from[*first as usize..][..window];
-        let terms = run.iter().zip(weights).map(|(a, b)| i32::from(*a) * i32::from(*b));
-        let sum = terms.fold(0i32, i32::wrapping_add);
-        *out = saturated(sum.wrapping_add(1 << bits >> 1) >> bits);
+pub(super) unsafe fn to_columns(from: &[i16], stride: usize, columns: &mut [i16]) {
+    for (at, column) in columns.chunks_exact_mut(LANES).enumerate() {
+        for (row, value) in column.iter_mut().enumerate() {
+            *value = from[row * stride + at];
+        }
+    }
+}
+
+/// # Safety
+/// None is needed; the type is that of the table.
+#[inline(always)]
+pub(super) unsafe fn to_rows(columns: &[i16], stride: usize, to: &mut [i16]) {
+    for (at, column) in columns.chunks_exact(LANES).enumerate() {
+        for (row, value) in column.iter().enumerate() {
+            to[row * stride + at] = *value;
+        }
+    }
+}
+
+/// # Safety
+/// None is needed; the type is that of the table.
+#[inline(always)]
+pub(super) unsafe fn horizontal(along: Along<'_>, from: &[i16], out: &mut [i16]) {
+    let Along { first, start, step, weights, count, bits, wide } = along;
+    let outputs = out.chunks_exact_mut(LANES).zip(first).zip(weights.chunks_exact(count));
+    for ((out, first), weights) in outputs {
+        let run = from[(first - start) * step * LANES..].chunks_exact(LANES).step_by(step);
+        if count == 1 {
+            out.copy_from_slice(&from[(first - start) * step * LANES..][..LANES]);
+        } else if wide {
+            let mut sums = [0i32; LANES];
+            for (column, weight) in run.zip(weights) {
+                for (sum, value) in sums.iter_mut().zip(column) {
+                    *sum = sum.wrapping_add(i32::from(*value) * i32::from(*weight));
+                }
+            }
+            for (out, sum) in out.iter_mut().zip(sums) {
+                *out = saturated(sum.wrapping_add(1 << bits >> 1) >> bits);
+            }
+        } else {
+            let mut sums = [0i16; LANES];
+            for (column, weight) in run.zip(weights) {
+                for (sum, value) in sums.iter_mut().zip(column) {
+                    *sum = sum.wrapping_add(part(*value, *weight));
+                }
+            }
+            out.copy_from_slice(&sums);
+        }
     }
 }
 
@@ -169,6 +234,68 @@ pub(super) unsafe fn matrix(matrix: &FixedMatrix, from: [&[i16]; 3], to: [&mut [
                 .wrapping_add(matrix.offset[row])
         };
         (*a, *b, *c) = (row(0), row(1), row(2));
+    }
+}
+
+/// # Safety
+/// None is needed; the type is that of the table.
+#[inline(always)]
+pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
+    for (index, pair) in out.chunks_mut(2).enumerate() {
+        let [before, own, after] = [from[index], from[index + 1], from[index + 2]];
+        let [a, b, c, d] = weights;
+        for (out, value) in pair.iter_mut().zip([
+            part(before, a).wrapping_add(part(own, b)),
+            part(own, c).wrapping_add(part(after, d)),
+        ]) {
+            *out = value;
+        }
+    }
+}
+
+/// # Safety
+/// See [`Kernels`].
+#[inline(always)]
+pub(super) unsafe fn mixed(mixed: Mixed<'_>, out: Out) {
+    // SAFETY: the caller's promise.
+    unsafe { mixed_from(mixed, out, 0) }
+}
+
+/// As [`mixed`] for the pixels from `start` on.
+///
+/// # Safety
+/// See [`Kernels`].
+#[inline(always)]
+pub(super) unsafe fn mixed_from(mixed: Mixed<'_>, out: Out, start: usize) {
+    let Mixed { luma, chroma: [u, v], halved, matrix, flip, pixels } = mixed;
+    for pixel in start..pixels {
+        let at = if halved { pixel / 2 } else { pixel };
+        // SAFETY: as many bytes of luma as pixels, by the caller's promise.
+        let y = i16::from(unsafe { *luma.wrapping_add(pixel) }) << 7;
+        let colours = [0, 1, 2].map(|row| {
+            let [a, b, c] = matrix.rows[row];
+            let terms = part(y, a).wrapping_add(part(u[at], b)).wrapping_add(part(v[at], c));
+            let code = terms.wrapping_add(matrix.offset[row]).saturating_add(16) >> 5;
+            code.clamp(0, 255) as u8 ^ flip
+        });
+        let [red, green, blue] = colours;
+        // SAFETY: as many bytes to write as pixels ask, by the caller's promise.
+        unsafe {
+            match out {
+                Out::Planes(rows) => {
+                    rows.into_iter()
+                        .zip(colours)
+                        .for_each(|(row, byte)| row.add(pixel).write(byte));
+                }
+                Out::Packed { at, blue_first } => {
+                    let pair = if blue_first { [blue, red] } else { [red, blue] };
+                    let at = at.add(3 * pixel);
+                    at.write(pair[0]);
+                    at.add(1).write(green);
+                    at.add(2).write(pair[1]);
+                }
+            }
+        }
     }
 }
 

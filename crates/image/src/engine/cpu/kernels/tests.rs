@@ -1,1 +1,209 @@
+//! Each instruction set against plain Rust, at every length around its vectors.
+#![expect(unsafe_code, reason = "calls kernels")]
 
+use super::{Along, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap, best, portable};
+use crate::colour::Matrix;
+use crate::engine::cpu::fixed::{FixedMatrix, LANES};
+use tenure_layout::Colour;
+
+const LENGTHS: [usize; 14] = [1, 2, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130, 331];
+
+fn numbers(len: usize, seed: u32, top: i32) -> Vec<i16> {
+    let mut state = seed.wrapping_mul(747_796_405).wrapping_add(1);
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        ((state >> 16) as i32 % top) as i16
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+fn bytes(len: usize, seed: u32) -> Vec<u8> {
+    numbers(len, seed, 256).into_iter().map(|number| number as u8).collect()
+}
+
+/// Runs the same work with both and compares what comes out.
+fn both<T: PartialEq + std::fmt::Debug>(what: &str, work: impl Fn(&Kernels) -> T) {
+    let (one, other) = (work(&portable::KERNELS), work(best()));
+    assert_eq!(one, other, "{what} with {} kernels", best().name);
+}
+
+fn sums(len: usize, weights: &[i32], wide: bool, work: impl Fn(&Kernels, Sum<'_>) -> Vec<i16>) {
+    let plane = bytes(2 * len * weights.len(), 3);
+    let taps: Vec<Tap> =
+        weights.iter().enumerate().map(|(row, weight)| Tap::new(row * 2 * len, *weight)).collect();
+    let sum = Sum {
+        taps: &taps,
+        bits: if wide { 20 } else { 15 },
+        fraction: 7,
+        wide,
+        signed: weights.iter().any(|weight| *weight < 0),
+        begin: Tap::lost(&taps),
+        first: plane.as_ptr(),
+    };
+    both(&format!("{len} sums of {weights:?}"), |kernels| work(kernels, sum));
+}
+
+#[test]
+fn sums_of_rows() {
+    for len in LENGTHS {
+        let cases: [(&[i32], bool); 4] = [
+            (&[32768], false),
+            (&[3641, 7282, 10922, 7282, 3641], false),
+            (&[-900, 17284, 17284, -900], false),
+            (&[300_000, 448_576, 300_000], true),
+        ];
+        for (weights, wide) in cases {
+            // SAFETY: the plane has two bytes for each output in every row.
+            sums(len, weights, wide, |kernels, sum| unsafe {
+                let mut out = vec![0; len];
+                (kernels.bytes)(sum, &mut out);
+                out
+            });
+            // SAFETY: as above.
+            sums(len, weights, wide, |kernels, sum| unsafe {
+                let (mut even, mut odd) = (vec![0; len], vec![0; len]);
+                (kernels.pairs)(sum, &mut even, &mut odd);
+                [even, odd].concat()
+            });
+        }
+        // SAFETY: as above.
+        sums(len, &[8000, 8384], false, |kernels, sum| unsafe {
+            let mut out = vec![0; len];
+            (kernels.words)(sum, &mut out);
+            out
+        });
+    }
+}
+
+#[test]
+fn numbers_change_places() {
+    for len in LENGTHS {
+        let mixed = numbers(3 * len, 5, 30_000);
+        // SAFETY: the kernels are those of this processor.
+        both("pairs apart", |kernels| unsafe {
+            let (mut even, mut odd) = (vec![0; len], vec![0; len]);
+            (kernels.split_pairs)(&mixed[..2 * len], &mut even, &mut odd);
+            (even, odd)
+        });
+        // SAFETY: as above.
+        both("triples apart", |kernels| unsafe {
+            let (mut a, mut b, mut c) = (vec![0; len], vec![0; len], vec![0; len]);
+            (kernels.split_triples)(&mixed, [&mut a, &mut b, &mut c]);
+            (a, b, c)
+        });
+        let rows = numbers(LANES * (len + 5), 6, 30_000);
+        // SAFETY: as above.
+        both("turned", |kernels| unsafe {
+            let mut columns = vec![0; len * LANES];
+            (kernels.to_columns)(&rows, len + 5, &mut columns);
+            let mut back = vec![0; LANES * (len + 3)];
+            (kernels.to_rows)(&columns, len + 3, &mut back);
+            let same = (0..LANES)
+                .all(|row| rows[row * (len + 5)..][..len] == back[row * (len + 3)..][..len]);
+            assert!(same);
+            (columns, back)
+        });
+    }
+}
+
+#[test]
+fn sums_along_rows() {
+    for (count, wide) in [(1, false), (2, false), (5, false), (6, false), (9, false), (18, true)] {
+        let outputs = 37;
+        let first: Vec<usize> = (0..outputs).map(|output| 4 + output * 3).collect();
+        let weights = numbers(outputs * count, 8, 32768 / count as i32);
+        for step in 1..=4 {
+            let columns = numbers((outputs * 3 + count) * step * LANES, 9, 32_640);
+            let along =
+                Along { first: &first, start: 4, step, weights: &weights, count, bits: 15, wide };
+            // SAFETY: the kernels are those of this processor.
+            both(&format!("{count} samples"), |kernels| unsafe {
+                let mut out = vec![0; outputs * LANES];
+                (kernels.horizontal)(along, &columns, &mut out);
+                out
+            });
+        }
+    }
+}
+
+#[test]
+fn colours() {
+    for len in LENGTHS {
+        let rows = [11, 12, 13].map(|seed| numbers(len, seed, 32_640));
+        for matrix in [Matrix::to_rgb(Colour::HD), Matrix::to_yuv(Colour::JPEG)] {
+            let matrix = FixedMatrix::new(&matrix, 7);
+            // SAFETY: the kernels are those of this processor.
+            both("a matrix", |kernels| unsafe {
+                let mut out = [vec![0; len], vec![0; len], vec![0; len]];
+                let from = [&rows[0][..], &rows[1][..], &rows[2][..]];
+                let [a, b, c] = &mut out;
+                (kernels.matrix)(&matrix, from, [a, b, c]);
+                out
+            });
+        }
+    }
+}
+
+#[test]
+fn luma_goes_straight() {
+    for len in LENGTHS {
+        let luma = bytes(len, 30);
+        let chroma = [31, 32].map(|seed| numbers(len + 2, seed, 32_640));
+        // SAFETY: the kernels are those of this processor.
+        both("doubled", |kernels| unsafe {
+            let mut out = vec![0; len];
+            (kernels.double)(&chroma[0], [8192, 24576, 24576, 8192], &mut out);
+            out
+        });
+        let matrix = FixedMatrix::new(&Matrix::to_rgb(Colour::HD), 7);
+        for (halved, blue_first) in [(false, false), (true, true)] {
+            let mixed = Mixed {
+                luma: luma.as_ptr(),
+                chroma: [&chroma[0], &chroma[1]],
+                halved,
+                matrix: &matrix,
+                flip: 0x80,
+                pixels: len,
+            };
+            // SAFETY: there is room for three bytes for each pixel.
+            both("luma and chroma", |kernels| unsafe {
+                let mut packed = vec![0u8; 3 * len];
+                (kernels.mixed)(mixed, Out::Packed { at: packed.as_mut_ptr(), blue_first });
+                let mut planes = [vec![0u8; len], vec![0u8; len], vec![0u8; len]];
+                let [a, b, c] = &mut planes;
+                let rows = [a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr()];
+                (kernels.mixed)(mixed, Out::Planes(rows));
+                (packed, planes)
+            });
+        }
+    }
+}
+
+#[test]
+fn bytes_and_floats_are_stored() {
+    for len in LENGTHS {
+        let rows: Vec<Vec<i16>> = (0..4).map(|seed| numbers(len, 20 + seed, 9_000)).collect();
+        for channels in 1..=4 {
+            let rows: Vec<&[i16]> = rows.iter().take(channels).map(|row| &row[..]).collect();
+            let finished = Finished { rows: &rows, fraction: 5, pixels: len };
+            for flip in [0, 0x80] {
+                // SAFETY: there is room for a byte of every row for each pixel.
+                both("bytes", |kernels| unsafe {
+                    let mut out = vec![9u8; len * channels];
+                    (kernels.store_bytes)(finished, flip, out.as_mut_ptr());
+                    out
+                });
+            }
+            let scale = Scale { multiply: [1.0, 0.5, 2.0, 0.25], add: [0.0, -3.0, 5.0, 1.0] };
+            for real in [Real::F32, Real::F16, Real::Bf16, Real::U8, Real::I8] {
+                // Powers of two are exact, with and without a fused addition.
+                // SAFETY: there is room for four bytes of every row for each pixel.
+                both(&format!("{real:?}"), |kernels| unsafe {
+                    let mut out = vec![9u8; 4 * len * channels];
+                    (kernels.store_real)(finished, &scale, real, out.as_mut_ptr());
+                    out
+                });
+            }
+        }
+    }
+}

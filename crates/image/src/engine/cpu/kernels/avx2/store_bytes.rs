@@ -82,7 +82,7 @@ fn two(out: *mut __m256i, [a, b]: [__m256i; 2]) {
 
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn three(out: *mut __m256i, [a, b, c]: [__m256i; 3]) {
+pub(super) fn three(out: *mut __m256i, [a, b, c]: [__m256i; 3]) {
     // Each third of a lane's 48 bytes takes its first, second and third byte of three from other
     // rows; one shuffle puts a row's bytes where all three thirds want them.
     let spread = |x: __m256i, by: __m128i| _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(by));

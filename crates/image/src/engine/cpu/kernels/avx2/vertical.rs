@@ -1,7 +1,8 @@
 //! Sums of rows.
 //!
 //! A byte in the upper half of 16 bits times a weight of 16 bits, upper half of the product: as
-//! exact as 16 bits can be, two multiplications for 32 bytes.
+//! exact as 16 bits can be, two multiplications for 32 bytes. Bytes at odd places stay in the
+//! upper half as they are; what those at even places add to them is taken off the sum.
 #![expect(unsafe_code, reason = "vector loads and stores by address")]
 
 use std::arch::x86_64::*;
@@ -23,9 +24,9 @@ pub(super) unsafe fn bytes(sum: Sum<'_>, out: &mut [i16]) {
 /// # Safety
 /// As [`bytes`], with at least 32 outputs.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn bytes_of<const SIGNED: bool>(sum: Sum<'_>, out: &mut [i16]) {
-    let n = out.len();
-    let out = out.as_mut_ptr();
+unsafe fn bytes_of<const SIGNED: bool>(sum: Sum<'_>, slice: &mut [i16]) {
+    let n = slice.len();
+    let out = slice.as_mut_ptr();
     let store = |at: usize, even: __m256i, odd: __m256i| {
         let (low, high) = (_mm256_unpacklo_epi16(even, odd), _mm256_unpackhi_epi16(even, odd));
         // SAFETY: callers pass at + 32 <= n.
@@ -36,20 +37,27 @@ unsafe fn bytes_of<const SIGNED: bool>(sum: Sum<'_>, out: &mut [i16]) {
         }
     };
     let mut at = 0;
-    while at + 64 <= n {
-        // SAFETY: 64 bytes from `at` are inside every row, as many as outputs.
-        let [(even, odd), (even_2, odd_2)] = unsafe { sums::<2, SIGNED>(sum, at) };
-        store(at, even, odd);
-        store(at + 32, even_2, odd_2);
-        at += 64;
+    while at + 128 <= n {
+        // SAFETY: 128 bytes from `at` are inside every row, as many as outputs.
+        let sums = unsafe { sums::<4, SIGNED>(sum, at) };
+        for (index, (even, odd)) in sums.into_iter().enumerate() {
+            store(at + 32 * index, even, odd);
+        }
+        at += 128;
     }
+    // The last one ends with the row and may compute some outputs again; pairs stay pairs.
+    let last = (n - 32) & !1;
     while at < n {
-        // The last one ends with the row and may compute some outputs again.
-        let here = at.min(n - 32);
+        let here = at.min(last);
         // SAFETY: as above for 32 bytes.
         let [(even, odd)] = unsafe { sums::<1, SIGNED>(sum, here) };
         store(here, even, odd);
         at += 32;
+    }
+    if !n.is_multiple_of(2) {
+        let row = &mut slice[..n];
+        // SAFETY: the caller's promise.
+        unsafe { portable::bytes_from(sum, row, n - 1) };
     }
 }
 
@@ -78,16 +86,15 @@ pub(super) unsafe fn pairs(sum: Sum<'_>, even: &mut [i16], odd: &mut [i16]) {
 unsafe fn pairs_of<const SIGNED: bool>(sum: Sum<'_>, n: usize, even: &mut [i16], odd: &mut [i16]) {
     let (even, odd) = (even.as_mut_ptr(), odd.as_mut_ptr());
     let mut at = 0;
-    while at + 32 <= n {
-        // SAFETY: 64 bytes from 2 * at are inside every row, two for each output.
+    while at + 64 <= n {
+        // SAFETY: 128 bytes from 2 * at are inside every row, two for each output.
         unsafe {
-            let [(a, b), (c, d)] = sums::<2, SIGNED>(sum, 2 * at);
-            _mm256_storeu_si256(even.add(at).cast(), a);
-            _mm256_storeu_si256(odd.add(at).cast(), b);
-            _mm256_storeu_si256(even.add(at + 16).cast(), c);
-            _mm256_storeu_si256(odd.add(at + 16).cast(), d);
+            for (index, (a, b)) in sums::<4, SIGNED>(sum, 2 * at).into_iter().enumerate() {
+                _mm256_storeu_si256(even.add(at + 16 * index).cast(), a);
+                _mm256_storeu_si256(odd.add(at + 16 * index).cast(), b);
+            }
         }
-        at += 32;
+        at += 64;
     }
     while at < n {
         // The last one ends with the row and may compute some outputs again.
@@ -112,24 +119,24 @@ unsafe fn sums<const N: usize, const SIGNED: bool>(
     sum: Sum<'_>,
     at: usize,
 ) -> [(__m256i, __m256i); N] {
-    let start = _mm256_set1_epi16((sum.taps.len() / 2) as i16);
-    let upper = _mm256_set1_epi16(0xff00u16 as i16);
+    let start = _mm256_set1_epi16(sum.begin);
     let mut sums = [(start, start); N];
     for tap in sum.taps {
-        let weight = _mm256_set1_epi16(tap.weight.unsigned_abs() as i16);
+        let weight = _mm256_set1_epi32(tap.twice as i32);
         for (index, (even, odd)) in sums.iter_mut().enumerate() {
             // SAFETY: the caller's promise.
-            let bytes = unsafe { _mm256_loadu_si256(tap.row.add(at + 32 * index).cast()) };
+            let bytes =
+                unsafe { _mm256_loadu_si256(sum.first.add(tap.row + at + 32 * index).cast()) };
             let a = _mm256_mulhi_epu16(_mm256_slli_epi16::<8>(bytes), weight);
-            let b = _mm256_mulhi_epu16(_mm256_and_si256(bytes, upper), weight);
+            let b = _mm256_mulhi_epu16(bytes, weight);
             if SIGNED && tap.weight < 0 {
-                (*even, *odd) = (_mm256_subs_epi16(*even, a), _mm256_subs_epi16(*odd, b));
+                (*even, *odd) = (_mm256_sub_epi16(*even, a), _mm256_sub_epi16(*odd, b));
             } else {
-                (*even, *odd) = (_mm256_adds_epi16(*even, a), _mm256_adds_epi16(*odd, b));
+                (*even, *odd) = (_mm256_add_epi16(*even, a), _mm256_add_epi16(*odd, b));
             }
         }
     }
-    sums
+    sums.map(|(even, odd)| (even, _mm256_sub_epi16(odd, _mm256_srai_epi16::<8>(even))))
 }
 
 /// # Safety
@@ -145,16 +152,16 @@ pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
     while at < n {
         // The last one ends with the row and may compute some outputs again.
         let here = at.min(n - 16);
-        let mut total = _mm256_set1_epi16((sum.taps.len() / 2) as i16);
+        let mut total = _mm256_set1_epi16(sum.begin);
         for tap in sum.taps {
-            let weight = _mm256_set1_epi16(tap.weight.unsigned_abs() as i16);
+            let weight = _mm256_set1_epi32(tap.twice as i32);
             // SAFETY: 16 words from `here` are inside every row, as many as outputs.
-            let words = unsafe { _mm256_loadu_si256(tap.row.add(2 * here).cast()) };
+            let words = unsafe { _mm256_loadu_si256(sum.first.add(tap.row + 2 * here).cast()) };
             let product = _mm256_mulhi_epu16(words, weight);
             total = if tap.weight < 0 {
-                _mm256_subs_epi16(total, product)
+                _mm256_sub_epi16(total, product)
             } else {
-                _mm256_adds_epi16(total, product)
+                _mm256_add_epi16(total, product)
             };
         }
         // SAFETY: here + 16 <= n.

@@ -1,0 +1,46 @@
+//! How we do it: one call.
+
+use tenure::image::{Convert, Fit, ImageProcessor, ImageProcessorConfig, Normalize};
+use tenure::{Colour, DType, TensorDyn, TensorMemory};
+use tenure_benches::Error;
+
+use crate::Task;
+
+pub(crate) struct Ours {
+    processor: ImageProcessor,
+    source: TensorDyn,
+    target: TensorDyn,
+    convert: Convert,
+}
+
+impl Ours {
+    pub(crate) fn new(task: &Task, frame: &[u8]) -> Result<Ours, Error> {
+        let config = ImageProcessorConfig { threads: Some(1), ..Default::default() };
+        let image = |(width, height), format, dtype| {
+            TensorDyn::image(width, height, format, dtype, None, Some(TensorMemory::Mem), None)
+        };
+        let source = image(task.size, task.source, DType::U8)?;
+        let mut map = source.map()?;
+        map.as_mut_slice().copy_from_slice(frame);
+        drop(map);
+        let normalize = match task.dtype {
+            DType::U8 => Normalize::NONE,
+            _ => Normalize::scale(1.0 / 255.0),
+        };
+        let convert = Convert::new()
+            .with_fit(Fit::letterbox(114))
+            .with_filter(task.filter)
+            .with_colour(Colour::HD)
+            .with_normalize(normalize);
+        Ok(Ours {
+            processor: ImageProcessor::with_config(&config)?,
+            source,
+            target: image(task.to, task.target, task.dtype)?,
+            convert,
+        })
+    }
+
+    pub(crate) fn run(&mut self) -> bool {
+        self.processor.convert(&self.source, &mut self.target, &self.convert).is_ok()
+    }
+}

@@ -1,0 +1,127 @@
+//! Luma that needs no resizing, straight from its bytes to red, green and blue.
+#![expect(unsafe_code, reason = "vector loads and stores by address")]
+
+use std::arch::x86_64::*;
+
+use super::store_bytes::three;
+use crate::engine::cpu::kernels::{Mixed, Out, portable};
+
+/// # Safety
+/// The processor must have AVX2.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
+    let n = out.len();
+    assert!(from.len() >= n.div_ceil(2) + 2);
+    let whole = n / 32 * 32;
+    let [a, b, c, d] = weights.map(|weight| _mm256_set1_epi16(weight));
+    for at in (0..whole).step_by(32) {
+        // SAFETY: sixteen numbers from at / 2, and two more, are inside `from`; 32 from `at`
+        // inside `out`.
+        unsafe {
+            let from = from.as_ptr().add(at / 2);
+            let load = |offset: usize| _mm256_loadu_si256(from.add(offset).cast());
+            let (before, own, after) = (load(0), load(1), load(2));
+            let even =
+                _mm256_add_epi16(_mm256_mulhrs_epi16(before, a), _mm256_mulhrs_epi16(own, b));
+            let odd = _mm256_add_epi16(_mm256_mulhrs_epi16(own, c), _mm256_mulhrs_epi16(after, d));
+            let (low, high) = (_mm256_unpacklo_epi16(even, odd), _mm256_unpackhi_epi16(even, odd));
+            let out = out.as_mut_ptr().add(at).cast::<__m256i>();
+            _mm256_storeu_si256(out, _mm256_permute2x128_si256::<0x20>(low, high));
+            _mm256_storeu_si256(out.add(1), _mm256_permute2x128_si256::<0x31>(low, high));
+        }
+    }
+    // SAFETY: none is needed.
+    unsafe { portable::double(&from[whole / 2..], weights, &mut out[whole..]) }
+}
+
+/// # Safety
+/// The processor must have AVX2; see [`super::Kernels`].
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn mixed(mixed: Mixed<'_>, out: Out) {
+    let Mixed { chroma, halved, matrix, pixels, .. } = mixed;
+    let samples = if halved { pixels.div_ceil(2) } else { pixels };
+    assert!(chroma.iter().all(|row| row.len() >= samples));
+    if !matrix.is_to_rgb() {
+        // SAFETY: the caller's promise.
+        return unsafe { portable::mixed(mixed, out) };
+    }
+    // SAFETY: the caller's promise, and chroma rows are long enough.
+    unsafe { if halved { blocks::<true>(mixed, out) } else { blocks::<false>(mixed, out) } }
+}
+
+/// Blocks of 32 pixels, the rest one by one.
+///
+/// # Safety
+/// As [`mixed`], with chroma rows as long as the pixels need.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn blocks<const HALVED: bool>(mixed: Mixed<'_>, out: Out) {
+    let Mixed { luma, chroma: [u, v], matrix, flip, pixels, .. } = mixed;
+    let set = |row: usize, column: usize| _mm256_set1_epi16(matrix.rows[row][column]);
+    let (luma_part, red_v, green_u, green_v, blue_u) =
+        (set(0, 0), set(0, 2), set(1, 1), set(1, 2), set(2, 1));
+    // Rounding is part of what is added.
+    let offset = matrix.offset.map(|offset| _mm256_set1_epi16(offset + 16));
+    let flip = _mm256_set1_epi8(flip as i8);
+    let zero = _mm256_setzero_si256();
+    // Red, green and blue without luma.
+    let colours = |u: __m256i, v: __m256i| {
+        let green =
+            _mm256_add_epi16(_mm256_mulhrs_epi16(u, green_u), _mm256_mulhrs_epi16(v, green_v));
+        let red = _mm256_mulhrs_epi16(v, red_v);
+        let blue = _mm256_mulhrs_epi16(u, blue_u);
+        [
+            _mm256_add_epi16(red, offset[0]),
+            _mm256_add_epi16(green, offset[1]),
+            _mm256_add_epi16(blue, offset[2]),
+        ]
+    };
+    let whole = pixels / 32 * 32;
+    for at in (0..whole).step_by(32) {
+        // SAFETY: 32 bytes of luma, and the chroma samples of 32 pixels, from `at` on.
+        let (y, low, high) = unsafe {
+            let y = _mm256_loadu_si256(luma.add(at).cast());
+            let load = |row: &[i16], at: usize| _mm256_loadu_si256(row.as_ptr().add(at).cast());
+            if HALVED {
+                let both = colours(load(u, at / 2), load(v, at / 2));
+                let low = both.map(|x| _mm256_unpacklo_epi16(x, x));
+                let high = both.map(|x| _mm256_unpackhi_epi16(x, x));
+                (y, low, high)
+            } else {
+                // In the order that unpacking bytes gives: 0 to 7 and 16 to 23, then the others.
+                let split = |row: &[i16]| {
+                    let (a, b) = (load(row, at), load(row, at + 16));
+                    let low = _mm256_permute2x128_si256::<0x20>(a, b);
+                    (low, _mm256_permute2x128_si256::<0x31>(a, b))
+                };
+                let ((u_low, u_high), (v_low, v_high)) = (split(u), split(v));
+                (y, colours(u_low, v_low), colours(u_high, v_high))
+            }
+        };
+        let luma = |x: __m256i| _mm256_mulhrs_epi16(_mm256_srli_epi16::<1>(x), luma_part);
+        let y_low = luma(_mm256_unpacklo_epi8(zero, y));
+        let y_high = luma(_mm256_unpackhi_epi8(zero, y));
+        let finish = |index: usize| {
+            let low = _mm256_srai_epi16::<5>(_mm256_add_epi16(y_low, low[index]));
+            let high = _mm256_srai_epi16::<5>(_mm256_add_epi16(y_high, high[index]));
+            _mm256_xor_si256(_mm256_packus_epi16(low, high), flip)
+        };
+        let (red, green, blue) = (finish(0), finish(1), finish(2));
+        // SAFETY: room for 32 pixels from `at` on.
+        unsafe {
+            match out {
+                Out::Planes([a, b, c]) => {
+                    _mm256_storeu_si256(a.add(at).cast(), red);
+                    _mm256_storeu_si256(b.add(at).cast(), green);
+                    _mm256_storeu_si256(c.add(at).cast(), blue);
+                }
+                Out::Packed { at: first, blue_first } => {
+                    let order = if blue_first { [blue, green, red] } else { [red, green, blue] };
+                    three(first.add(3 * at).cast(), order);
+                }
+            }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { portable::mixed_from(mixed, out, whole) }
+}

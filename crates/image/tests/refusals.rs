@@ -1,0 +1,126 @@
+//! What cannot be converted is refused, with the value that was wrong, before anything is written.
+
+use tenure_image::{Convert, EngineKind, Error, ImageProcessor, ImageProcessorConfig, Normalize};
+use tenure_layout::{DType, PixelFormat, Region};
+use tenure_tensor::{Tensor, TensorDyn, TensorMemory};
+
+fn image(width: usize, height: usize, format: PixelFormat) -> Tensor<u8> {
+    Tensor::<u8>::image(width, height, format, Some(TensorMemory::Mem), None).unwrap()
+}
+
+fn refuse(source: &Tensor<u8>, target: &mut TensorDyn, convert: &Convert) -> String {
+    let before: Vec<u8> = target.map_read().unwrap().as_slice().to_vec();
+    let error = ImageProcessor::new().unwrap().convert(source, target, convert).unwrap_err();
+    assert_eq!(before, target.map_read().unwrap().as_slice(), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn tensors_that_are_no_images() {
+    let plain = Tensor::<u8>::new(&[4, 4], Some(TensorMemory::Mem), None).unwrap();
+    let mut target = image(4, 4, PixelFormat::Rgb).to_dyn();
+    let words = refuse(&plain, &mut target, &Convert::new());
+    assert!(words.contains("the source of shape [4, 4] is no image"), "{words}");
+}
+
+#[test]
+fn batches_need_convert_batch() {
+    let mut batch =
+        TensorDyn::new(&[2, 4, 4, 3], DType::U8, Some(TensorMemory::Mem), None).unwrap();
+    batch.set_format(PixelFormat::Rgb).unwrap();
+    let source = image(8, 8, PixelFormat::Nv12);
+    let words = refuse(&source, &mut batch, &Convert::new());
+    assert!(words.contains("batch"), "{words}");
+    let processor = ImageProcessor::new().unwrap();
+    let places = processor.convert_batch(&[&source, &source], &mut batch, &Convert::new()).unwrap();
+    assert_eq!(places.len(), 2);
+    let error = processor.convert_batch(&[&source], &mut batch, &Convert::new()).unwrap_err();
+    assert_eq!(error.to_string(), "1 sources do not fill a batch of 2");
+}
+
+#[test]
+fn formats_and_types_that_nobody_writes() {
+    let source = image(8, 8, PixelFormat::Rgb);
+    for format in [PixelFormat::Yuyv, PixelFormat::I420, PixelFormat::Nv24] {
+        let words = refuse(&source, &mut image(8, 8, format).to_dyn(), &Convert::new());
+        assert!(words.contains("cannot be a destination: rgb, bgr"), "{words}");
+    }
+    let mut doubles =
+        TensorDyn::image(8, 8, PixelFormat::Rgb, DType::F64, None, Some(TensorMemory::Mem), None)
+            .unwrap();
+    let words = refuse(&source, &mut doubles, &Convert::new());
+    assert!(words.contains("not converted to f64: u8, i8"), "{words}");
+}
+
+#[test]
+fn regions_outside() {
+    let (source, mut target) =
+        (image(8, 8, PixelFormat::Rgb), image(4, 4, PixelFormat::Rgb).to_dyn());
+    let cases = [
+        Convert::new().with_crop(Region::new(1, 0, 8, 8)),
+        Convert::new().with_crop(Region::new(0, 0, 0, 8)),
+        Convert::new().with_crop(Region::new(usize::MAX, 0, 1, 1)),
+        Convert::new().with_into(Region::new(0, 4, 1, 1)),
+    ];
+    for convert in cases {
+        let words = refuse(&source, &mut target, &convert);
+        assert!(words.contains("is empty or leaves the image of"), "{words}");
+    }
+}
+
+#[test]
+fn numbers_that_make_no_sense() {
+    let (source, mut target) =
+        (image(8, 8, PixelFormat::Rgb), image(4, 4, PixelFormat::Rgb).to_dyn());
+    let scaled = Convert::new().with_normalize(Normalize::scale(0.5));
+    assert!(refuse(&source, &mut target, &scaled).contains("needs a quantisation"));
+    let nothing = Convert::new().with_normalize(Normalize::scale(f32::INFINITY));
+    assert!(refuse(&source, &mut target, &nothing).contains("inf"));
+}
+
+#[test]
+fn memory_that_somebody_holds() {
+    let processor = ImageProcessor::new().unwrap();
+    let (source, mut target) = (image(8, 8, PixelFormat::Rgb), image(4, 4, PixelFormat::Rgb));
+    let written = source.map().unwrap();
+    assert!(processor.convert(&source, &mut target, &Convert::new()).is_err());
+    drop(written);
+    let other = target.share();
+    let read = other.map_read().unwrap();
+    let error = processor.convert(&source, &mut target, &Convert::new()).unwrap_err();
+    assert!(matches!(error, Error::Memory(tenure_memory::Error::Busy { .. })), "{error}");
+    drop(read);
+    processor.convert(&source, &mut target, &Convert::new()).unwrap();
+}
+
+#[test]
+fn a_picture_into_itself() {
+    let processor = ImageProcessor::new().unwrap();
+    let source = image(8, 8, PixelFormat::Rgb);
+    let mut same = source.share();
+    assert!(processor.convert(&source, &mut same, &Convert::new()).is_err());
+    // Parts that do not touch are another matter.
+    let top = source.view(Region::new(0, 0, 8, 4)).unwrap();
+    let mut bottom = source.view(Region::new(0, 4, 8, 4)).unwrap();
+    processor.convert(&top, &mut bottom, &Convert::new()).unwrap();
+}
+
+#[test]
+fn settings_that_cannot_be() {
+    let none = ImageProcessorConfig { threads: Some(0), ..Default::default() };
+    assert!(ImageProcessor::with_config(&none).is_err());
+    let error = "vulkan".parse::<EngineKind>().unwrap_err().to_string();
+    assert!(error.starts_with("unknown image engine `vulkan`: cpu, "), "{error}");
+    let nobody = ImageProcessorConfig { engines: Some(vec![]), ..Default::default() };
+    let processor = ImageProcessor::with_config(&nobody).unwrap();
+    let (source, mut target) = (image(8, 8, PixelFormat::Rgb), image(4, 4, PixelFormat::Rgb));
+    assert!(processor.convert(&source, &mut target, &Convert::new()).is_err());
+}
+
+#[test]
+fn what_engines_say() {
+    let processor = ImageProcessor::new().unwrap();
+    let (source, target) = (image(8, 8, PixelFormat::Rgb), image(4, 4, PixelFormat::Rgb));
+    let said = processor.explain(&source, &target, &Convert::new()).unwrap();
+    assert!(said.iter().any(|line| line.verdict.is_ok()), "{said:?}");
+}

@@ -1,0 +1,65 @@
+//! After the first frame, converting allocates nothing.
+#![expect(unsafe_code, reason = "an allocator that counts")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use tenure_image::{Convert, Fit, ImageProcessor, ImageProcessorConfig, Normalize, Rotation};
+use tenure_layout::{DType, PixelFormat};
+use tenure_tensor::{TensorDyn, TensorMemory};
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: hands everything to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, address: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(address, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn frames_after_the_first_allocate_nothing() {
+    let config = ImageProcessorConfig { threads: Some(1), ..Default::default() };
+    let processor = ImageProcessor::with_config(&config).unwrap();
+    let image = |width, height, format, dtype| {
+        TensorDyn::image(width, height, format, dtype, None, Some(TensorMemory::Mem), None).unwrap()
+    };
+    let letterbox = Convert::new().with_fit(Fit::letterbox(114));
+    let unit = letterbox.clone().with_normalize(Normalize::scale(1.0 / 255.0));
+    let turned = letterbox.clone().with_rotation(Rotation::Quarter);
+    let cases = [
+        (PixelFormat::Nv12, PixelFormat::Rgb, DType::U8, letterbox.clone()),
+        (PixelFormat::Yuyv, PixelFormat::PlanarRgb, DType::F32, unit),
+        (PixelFormat::Rgba, PixelFormat::Nv12, DType::U8, letterbox),
+        (PixelFormat::Nv12, PixelFormat::Bgra, DType::U8, turned),
+    ];
+    for (from, to, dtype, convert) in cases {
+        // Reduced a hundred times: many rows make one.
+        for size in [(1280, 720), (3200, 3200)] {
+            let source = image(size.0, size.1, from, DType::U8);
+            let mut target = image(32, 32, to, dtype);
+            let mut convert_once = || {
+                processor.convert(&source, &mut target, &convert).unwrap();
+            };
+            convert_once();
+            convert_once();
+            let before = COUNT.with(Cell::get);
+            (0..10).for_each(|_| convert_once());
+            assert_eq!(COUNT.with(Cell::get) - before, 0, "{from} to {to} from {size:?}");
+        }
+    }
+}
