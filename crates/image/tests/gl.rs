@@ -167,7 +167,7 @@ fn what_is_refused_is_not_done_by_others_in_silence() {
     assert!(error.contains("gl: ") && error.contains("too large"), "{error}");
     let config = ImageProcessorConfig {
         engines: Some(vec![EngineKind::Gl, EngineKind::Cpu]),
-        threads: None
+        threads: None,
     };
     let both = ImageProcessor::with_config(&config).unwrap();
     let said = both.explain(&huge, &target, &Convert::new()).unwrap();

@@ -17,6 +17,8 @@ struct Known {
     bytes: usize,
     /// Where it is mapped, and for how many.
     mapped: Option<(NonNull<u8>, usize)>,
+    /// Whether the driver lost what was written while it was mapped.
+    lost: bool,
 }
 
 impl Buffers {
@@ -33,7 +35,7 @@ impl Buffers {
         let address = gl.map(buffer, whole).inspect_err(|_| gl.delete_buffer(buffer))?;
         let shift = address.addr().get().next_multiple_of(align) - address.addr().get();
         gl.unmap(buffer);
-        self.all.push(Known { buffer, bytes: whole, mapped: None });
+        self.all.push(Known { buffer, bytes: whole, mapped: None, lost: false });
         Ok((buffer, shift))
     }
 
@@ -41,6 +43,9 @@ impl Buffers {
         let Some(known) = self.all.iter_mut().find(|known| known.buffer == buffer) else {
             return Err("there is no such pixel buffer".to_owned());
         };
+        if known.lost {
+            return Err("the driver lost the bytes of this pixel buffer".to_owned());
+        }
         let (address, users) = match known.mapped {
             Some(mapped) => mapped,
             None => (gl.map(buffer, known.bytes)?, 0),
@@ -54,9 +59,7 @@ impl Buffers {
         known.mapped = match known.mapped.take() {
             Some((address, users)) if users > 1 => Some((address, users - 1)),
             Some(_) => {
-                if !gl.unmap(buffer) {
-                    tracing::error!("the driver lost the bytes of a mapped pixel buffer");
-                }
+                known.lost = !gl.unmap(buffer);
                 None
             }
             None => None,

@@ -125,8 +125,9 @@ impl Painter {
         if let (Ok(true), false) = (&drawn, wait)
             && let Some(fence) = self.display.fence(|| self.gl.flush())
         {
-            self.check()?;
-            let fence = Fence::from_fd(fence)?;
+            let fence = self.check().and_then(|()| Ok(Fence::from_fd(fence)?));
+            // Whoever is refused gets the bytes back: the GPU must be done with them.
+            let fence = fence.inspect_err(|_| self.gl.finish())?;
             work.tell_devices(&fence);
             return Ok(Some(fence));
         }

@@ -130,6 +130,8 @@ struct Pending {
 
 /// How often pending conversions are looked at while nothing else is to do.
 const LOOK: Duration = Duration::from_millis(1);
+/// How long the last ones are waited for.
+const LAST: Duration = Duration::from_secs(1);
 
 fn work(painter: &mut Painter, orders: &Receiver<Order>) {
     let mut buffers = Buffers::default();
@@ -181,6 +183,10 @@ fn work(painter: &mut Painter, orders: &Receiver<Order>) {
         }
         if stopped && !buffers.any_mapped() {
             painter.gl().finish();
+            for own in &pending {
+                // Done by now; the kernel may be a moment late to say so.
+                let _ = own.fence.wait(Some(LAST));
+            }
             settle(painter, &mut pending);
             return;
         }
