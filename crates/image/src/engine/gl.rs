@@ -23,6 +23,7 @@ mod carry;
 mod display;
 mod feed;
 mod import;
+mod packing;
 mod paint;
 mod pbo;
 mod plan;

@@ -259,7 +259,7 @@ impl Painter {
         let Some(word) = part.fill else { return };
         let below = pass.content.y + pass.content.height;
         let bands = [(0, pass.content.y), (below, pass.rectangle.height - below)];
-        let bytes = surface.row_bytes(part, &work.recipe, pass.rectangle.width);
+        let bytes = all_bytes(part, &work.recipe, pass.rectangle.width);
         // What repeats starts with the first byte of the rectangle, not of the word.
         let mut word = word;
         word.rotate_right(surface.lead);
@@ -291,7 +291,7 @@ impl Painter {
         let size = dtype.size().unwrap_or(1) as i32;
         let affine = &work.recipe.affine;
         let group = part.channels.len() as i32;
-        let bytes = surface.row_bytes(part, &work.recipe, width);
+        let bytes = all_bytes(part, &work.recipe, width);
         // Three bytes a pixel are packed by pixels, all others by elements.
         let last = if group == 3 && size == 1 { width - 1 } else { width * group - 1 };
         let values = [

@@ -6,8 +6,9 @@ use glow::{Program, Texture};
 use smallvec::SmallVec;
 
 use super::api::{Gl, Refused, Texels};
+use super::packing::Packing;
 use super::plan::{Pass, Plan};
-use super::shader::{Packing, Triangle};
+use super::shader::Triangle;
 use super::table::Table;
 use crate::colour::Matrix;
 use crate::job::Recipe;

@@ -23,13 +23,6 @@ pub(super) struct Surface {
     pub(super) exact: bool,
 }
 
-impl Surface {
-    /// Bytes of a row of the rectangle.
-    pub(super) fn row_bytes(&self, part: &PlanePart, recipe: &Recipe, width: i32) -> usize {
-        all_bytes(part, recipe, width)
-    }
-}
-
 /// Bytes of so many samples of a plane.
 pub(super) fn all_bytes(part: &PlanePart, recipe: &Recipe, samples: i32) -> usize {
     let size = recipe.target.dtype.size().unwrap_or(1);
