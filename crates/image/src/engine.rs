@@ -3,10 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
+#[cfg(linux_like)]
+use tenure_memory::Fence;
+use tenure_memory::{Allocator, TensorMemory};
+
 use crate::job::Job;
 use crate::{Error, Result};
 
 pub(crate) mod cpu;
+#[cfg(opengl)]
+pub(crate) mod gl;
 pub(crate) mod reference;
 
 /// An engine by name.
@@ -14,12 +20,19 @@ pub(crate) mod reference;
 pub enum EngineKind {
     /// The processor's vector units, all rows in one pass.
     Cpu,
+    /// The GPU through OpenGL ES 3. In builds with the feature `gl`, on Linux.
+    #[cfg(opengl)]
+    Gl,
     /// Plain `f64` arithmetic, sample by sample: slow, and what the others are measured against.
     Reference,
 }
 
-const KINDS: [(EngineKind, &str); 2] =
-    [(EngineKind::Cpu, "cpu"), (EngineKind::Reference, "reference")];
+const KINDS: &[(EngineKind, &str)] = &[
+    (EngineKind::Cpu, "cpu"),
+    #[cfg(opengl)]
+    (EngineKind::Gl, "gl"),
+    (EngineKind::Reference, "reference"),
+];
 
 impl EngineKind {
     /// Every engine.
@@ -67,4 +80,33 @@ pub(crate) trait Engine: Send + Sync {
 
     /// Does it. A destination that could not be written whole is an error.
     fn run(&self, job: &Job) -> Result<()>;
+
+    /// Does it, perhaps after this returned; both sides are held until the fence is done.
+    #[cfg(linux_like)]
+    fn start(&self, job: &Job) -> Result<Fence> {
+        self.run(job)?;
+        done()
+    }
+
+    /// The memories that it works in best, if not the usual ones.
+    fn memories(&self) -> Vec<TensorMemory> {
+        vec![]
+    }
+
+    /// Makes memory that only this engine has.
+    fn allocator(&self, _: TensorMemory) -> Option<&dyn Allocator> {
+        None
+    }
+}
+
+/// A fence that is done: a pipe with a byte in it.
+#[cfg(linux_like)]
+fn done() -> Result<Fence> {
+    let failed = |errno: rustix::io::Errno| {
+        let what = "making a fence";
+        Error::from(tenure_memory::Error::System { what, cause: errno.into() })
+    };
+    let (end, start) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(failed)?;
+    rustix::io::write(start, &[1]).map_err(failed)?;
+    Ok(Fence::from_fd(end)?)
 }

@@ -209,6 +209,14 @@ pub enum Error {
     /// Whoever takes an encoded picture takes no more.
     #[error("the encoded picture cannot be written: {0}")]
     Encoded(#[from] io::Error),
+    /// What an engine ran into.
+    #[error("engine {engine}: {reason}")]
+    Engine {
+        /// The engine.
+        engine: &'static str,
+        /// In the words of whoever refused: a driver, most often.
+        reason: String,
+    },
     /// No engine could do it.
     #[error("no engine could convert this: {}", list(.reasons))]
     NoEngine {

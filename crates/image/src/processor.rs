@@ -3,10 +3,14 @@
 use std::env;
 
 use tenure_layout::{DType, PixelFormat};
+#[cfg(linux_like)]
+use tenure_memory::Fence;
 use tenure_memory::TensorMemory;
 use tenure_tensor::{ElementKind, Tensor, TensorDyn};
 
 use crate::engine::cpu::Cpu;
+#[cfg(opengl)]
+use crate::engine::gl::OpenGl;
 use crate::engine::reference::Reference;
 use crate::engine::{Engine, EngineKind};
 use crate::job::Job;
@@ -68,6 +72,8 @@ impl ImageProcessor {
         for kind in kinds {
             engines.push(match kind {
                 EngineKind::Cpu => Box::new(Cpu::new(config.threads)?),
+                #[cfg(opengl)]
+                EngineKind::Gl => Box::new(OpenGl::new()),
                 EngineKind::Reference => Box::new(Reference),
             });
         }
@@ -86,6 +92,24 @@ impl ImageProcessor {
         convert: &Convert,
     ) -> Result<Placement> {
         self.run(&Job::new(source, destination, convert)?)
+    }
+
+    /// As [`ImageProcessor::convert`], perhaps done later: the fence is done when the picture is,
+    /// and nobody can touch either side until then. A fence that fails tells that the destination
+    /// is not written.
+    ///
+    /// # Errors
+    /// As [`ImageProcessor::convert`].
+    #[cfg(linux_like)]
+    pub fn convert_async<S: ElementKind, D: ElementKind>(
+        &self,
+        source: &Tensor<S>,
+        destination: &mut Tensor<D>,
+        convert: &Convert,
+    ) -> Result<(Placement, Fence)> {
+        let job = Job::new(source, destination, convert)?;
+        let fence = self.engine_for(&job)?.start(&job)?;
+        Ok((job.recipe.geometry.placement(), fence))
     }
 
     /// Converts each source into one element of `batch`, a tensor with a leading dimension more
@@ -125,7 +149,19 @@ impl ImageProcessor {
         dtype: DType,
         memory: Option<TensorMemory>,
     ) -> Result<TensorDyn> {
-        Ok(TensorDyn::image(width, height, format, dtype, None, memory, None)?)
+        let make = |memory: Option<TensorMemory>| -> Result<TensorDyn> {
+            let own =
+                memory.and_then(|memory| self.engines.iter().find_map(|own| own.allocator(memory)));
+            Ok(match own {
+                Some(own) => TensorDyn::image_in(own, width, height, format, dtype, None, None)?,
+                None => TensorDyn::image(width, height, format, dtype, None, memory, None)?,
+            })
+        };
+        if memory.is_some() {
+            return make(memory);
+        }
+        let liked = self.engines.first().map_or(vec![], |engine| engine.memories());
+        liked.into_iter().find_map(|memory| make(Some(memory)).ok()).map_or_else(|| make(None), Ok)
     }
 
     /// What each engine would do with a conversion, or why it cannot, in the order of trying.
@@ -150,13 +186,16 @@ impl ImageProcessor {
     }
 
     fn run(&self, job: &Job) -> Result<Placement> {
+        self.engine_for(job)?.run(job)?;
+        Ok(job.recipe.geometry.placement())
+    }
+
+    /// The first engine that can.
+    fn engine_for(&self, job: &Job) -> Result<&dyn Engine> {
         let mut reasons = vec![];
         for engine in &self.engines {
             match engine.check(job) {
-                Ok(()) => {
-                    engine.run(job)?;
-                    return Ok(job.recipe.geometry.placement());
-                }
+                Ok(()) => return Ok(engine.as_ref()),
                 Err(error) => reasons.push((engine.kind().name(), error.to_string())),
             }
         }

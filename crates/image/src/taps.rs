@@ -43,7 +43,7 @@ impl Samples {
     }
 
     /// From a position in pixels to one in samples, each counted from the edge of the first.
-    fn position(&self, pixels: f64) -> f64 {
+    pub(crate) fn position(&self, pixels: f64) -> f64 {
         let every = self.every as f64;
         if self.on_first { (pixels - 0.5) / every + 0.5 } else { pixels / every }
     }

@@ -10,7 +10,9 @@ use crate::descriptor::duplicate;
 use crate::kind::dma::{export_fence, import_fence};
 use crate::{Access, Buffer, Error, RawBuffer, Result, TensorMemory};
 
-/// A sync file: becomes done when the device work behind it is, never goes back.
+/// A sync file: becomes done when the device work behind it is, never goes back. Where the work is
+/// not a device's it is the reading end of a pipe: done when a byte arrives, failed when the other
+/// end closes without one.
 #[derive(Debug)]
 pub struct Fence {
     fd: OwnedFd,
@@ -53,6 +55,12 @@ impl Fence {
     }
 }
 
+/// Whether the work will never be done: the other end of a pipe closed without a word, say.
+fn failed(found: PollFlags, wanted: PollFlags) -> bool {
+    found.intersects(PollFlags::ERR | PollFlags::NVAL)
+        || found.contains(PollFlags::HUP) && !found.intersects(wanted)
+}
+
 fn wait_for(fd: BorrowedFd<'_>, events: PollFlags, timeout: Option<Duration>) -> Result<bool> {
     // A time too far away to be said is no limit.
     let deadline = timeout.and_then(|timeout| std::time::Instant::now().checked_add(timeout));
@@ -62,7 +70,7 @@ fn wait_for(fd: BorrowedFd<'_>, events: PollFlags, timeout: Option<Duration>) ->
         let mut fds = [PollFd::from_borrowed_fd(fd, events)];
         match poll(&mut fds, left.as_ref()) {
             Ok(0) => return Ok(false),
-            Ok(_) if fds[0].revents().intersects(PollFlags::ERR | PollFlags::NVAL) => {
+            Ok(_) if failed(fds[0].revents(), events) => {
                 return Err(Error::system("waiting for a fence", Errno::IO));
             }
             Ok(_) => return Ok(true),

@@ -19,6 +19,7 @@
 mod allocator;
 mod buffer;
 mod choose;
+mod device;
 pub mod environment;
 mod error;
 mod guard;
@@ -58,6 +59,7 @@ pub mod share;
 pub use allocator::{ALIGNMENT, Allocator, CpuAccess, Request};
 pub use buffer::Buffer;
 pub use choose::{allocate, allocate_fitting, automatic};
+pub use device::DeviceHold;
 pub use error::{Error, MessageFault, Refusal, Result, Why};
 pub use guard::{Hold, Keep, ReadGuard, WriteGuard};
 pub use identity::{BufferIdentity, WeakIdentity};

@@ -260,11 +260,9 @@ impl RawBuffer {
         self.core().memory.intact()
     }
 
-    /// Enters an access in the ledger and gives the address of `range`.
-    ///
-    /// The address is valid for `range`, in the direction asked, until [`RawBuffer::leave`].
+    /// Enters an access in the ledger; the CPU is given nothing.
     #[inline]
-    pub(crate) fn enter(&self, access: Access, range: Range<usize>) -> Result<(NonNull<u8>, Loan)> {
+    pub(crate) fn enter_ledger(&self, access: Access, range: Range<usize>) -> Result<Loan> {
         let core = self.core();
         if range.start > range.end || range.end > core.size {
             let Range { start, end } = range;
@@ -273,14 +271,27 @@ impl RawBuffer {
         if access.writes() && !core.writable {
             return Err(Error::ReadOnly { memory: core.kind });
         }
-        let start = range.start;
-        let loan = core.ledger.enter(access, range.clone()).map_err(|held| Error::Busy {
+        core.ledger.enter(access, range.clone()).map_err(|held| Error::Busy {
             asked: access,
             range,
             held: held.access,
             held_range: held.range,
             name: self.name.clone(),
-        })?;
+        })
+    }
+
+    /// Ends what [`RawBuffer::enter_ledger`] began.
+    pub(crate) fn leave_ledger(&self, loan: Loan) {
+        self.core().ledger.release(loan);
+    }
+
+    /// Enters an access in the ledger and gives the address of `range`.
+    ///
+    /// The address is valid for `range`, in the direction asked, until [`RawBuffer::leave`].
+    #[inline]
+    pub(crate) fn enter(&self, access: Access, range: Range<usize>) -> Result<(NonNull<u8>, Loan)> {
+        let (core, start) = (self.core(), range.start);
+        let loan = self.enter_ledger(access, range)?;
         let base = match core.address {
             CpuAddress::Fixed(base) if !core.maintained => Ok(base),
             CpuAddress::None => {
@@ -327,6 +338,16 @@ impl RawBuffer {
         let fd = self.own_descriptor()?;
         self.mark_shared();
         Ok(fd)
+    }
+
+    /// The descriptor, for a driver in this process that imports the memory and lets go of it when
+    /// [`RawBuffer::identity`] is gone: pools go on reusing the memory.
+    ///
+    /// # Errors
+    /// [`Error::NoDescriptor`] if it has none.
+    #[cfg(linux_like)]
+    pub fn device_descriptor(&self) -> Result<BorrowedFd<'_>> {
+        self.own_descriptor()
     }
 
     /// The descriptor, for requests to the kernel that nobody else sees it in.

@@ -1,0 +1,184 @@
+//! Memory that the driver imported, as textures: kept by the identity of the allocation, and let
+//! go of when that is gone.
+
+use std::os::fd::BorrowedFd;
+
+use glow::{Framebuffer, Texture};
+use rustix::fs::{SeekFrom, seek};
+use tenure_memory::{RawBuffer, Request, TensorMemory, WeakIdentity, allocate};
+
+use super::api::{Gl, Refused};
+use super::display::Display;
+use super::side::{BLOCK_ROWS, Bytes, Plane, importable};
+
+/// Imports kept at most: more than any camera has buffers.
+const KEPT: usize = 128;
+
+/// What of an allocation is imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Key {
+    allocation: u64,
+    start: usize,
+    pitch: usize,
+    words: usize,
+    rows: usize,
+}
+
+struct Known {
+    key: Key,
+    alive: WeakIdentity,
+    texture: Texture,
+    framebuffer: Option<Framebuffer>,
+}
+
+/// The imports of one context.
+#[derive(Default)]
+pub(super) struct Imports {
+    /// Most recently used last.
+    known: Vec<Known>,
+    /// Allocations that the driver refused.
+    refused: Vec<(u64, WeakIdentity)>,
+    /// Memories of which it refused one: no other is tried if it is shared memory.
+    told: Vec<TensorMemory>,
+}
+
+impl Imports {
+    /// The plane as a texture to sample, if it can be imported.
+    pub(super) fn sampled(&mut self, display: &Display, gl: &Gl, plane: &Plane) -> Option<Texture> {
+        let at = self.find(display, gl, plane, false)?;
+        Some(self.known[at].texture)
+    }
+
+    /// The plane as a target to draw into, if it can be imported.
+    pub(super) fn drawn(
+        &mut self,
+        display: &Display,
+        gl: &Gl,
+        plane: &Plane,
+    ) -> Option<Framebuffer> {
+        let at = self.find(display, gl, plane, true)?;
+        if let Some(framebuffer) = self.known[at].framebuffer {
+            return Some(framebuffer);
+        }
+        match gl.framebuffer(self.known[at].texture) {
+            Ok(framebuffer) => {
+                self.known[at].framebuffer = Some(framebuffer);
+                Some(framebuffer)
+            }
+            Err(reason) => {
+                if let Bytes::Memory { raw, .. } = &plane.bytes {
+                    self.refuse(raw, &reason);
+                }
+                None
+            }
+        }
+    }
+
+    /// Whether shared memory can be imported and drawn into: drivers that work on the CPU may.
+    pub(super) fn takes_shared(&mut self, display: &Display, gl: &Gl) -> bool {
+        const SIDE: usize = 64;
+        let size = (SIDE, SIDE);
+        let tried = Request::new(SIDE * SIDE * 4)
+            .and_then(|request| allocate(Some(TensorMemory::Shm), &request))
+            .map_err(|error| error.to_string())
+            .and_then(|raw| {
+                let fd = raw.device_descriptor().map_err(|error| error.to_string())?;
+                let image = display.import(fd, (0, SIDE * 4), size)?;
+                let texture = gl.image_texture(&image);
+                display.forget(image);
+                let texture = texture?;
+                let framebuffer = gl.framebuffer(texture);
+                let drawn = framebuffer.map(|framebuffer| gl.delete_framebuffer(framebuffer));
+                gl.delete_texture(texture);
+                drawn
+            });
+        if let Err(reason) = &tried {
+            self.told.push(TensorMemory::Shm);
+            tracing::info!("the driver does not import shared memory, which is copied: {reason}");
+        }
+        tried.is_ok()
+    }
+
+    /// Lets go of what is gone.
+    pub(super) fn tidy(&mut self, gl: &Gl) {
+        self.refused.retain(|(_, alive)| alive.upgrade().is_some());
+        let gone = |known: &mut Known| known.alive.upgrade().is_none();
+        for known in self.known.extract_if(.., gone) {
+            known.delete(gl);
+        }
+    }
+
+    /// How many imports there are.
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    fn find(&mut self, display: &Display, gl: &Gl, plane: &Plane, draw: bool) -> Option<usize> {
+        let Bytes::Memory { raw, start, .. } = &plane.bytes else { return None };
+        if !display.imports || !gl.takes_images() || !importable(raw.memory()) {
+            return None;
+        }
+        let layout = &plane.layout;
+        let allocation = raw.identity().id();
+        let words = layout.row_bytes.div_ceil(4);
+        let (pitch, rows) = (layout.row_stride, layout.rows);
+        let key = Key { allocation, start: *start, pitch, words, rows };
+        if let Some(at) = self.known.iter().position(|known| known.key == key) {
+            self.known[at..].rotate_left(1);
+            return Some(self.known.len() - 1);
+        }
+        let shared = raw.memory() == TensorMemory::Shm && self.told.contains(&TensorMemory::Shm);
+        if shared || self.refused.iter().any(|(refused, _)| *refused == allocation) {
+            return None;
+        }
+        // What drivers ask of the places of rows; drawing wants more.
+        let (multiple, reach) = match draw {
+            true => (16, rows.next_multiple_of(BLOCK_ROWS).saturating_mul(pitch)),
+            false => (4, (rows - 1).saturating_mul(pitch).saturating_add(words * 4)),
+        };
+        let fits = |fd: BorrowedFd<'_>| {
+            // Drivers do not check it.
+            let end = seek(fd, SeekFrom::End(0)).unwrap_or(0);
+            (start.saturating_add(reach) as u64) <= end
+        };
+        let placed = pitch.is_multiple_of(multiple) && start.is_multiple_of(multiple);
+        if !placed || words * 4 > pitch || words.max(rows) > gl.longest {
+            return None;
+        }
+        let fd = raw.device_descriptor().ok().filter(|fd| fits(*fd))?;
+        let made = import(display, gl, fd, &key);
+        let texture = made.map_err(|reason| self.refuse(raw, &reason)).ok()?;
+        if self.known.len() >= KEPT {
+            self.known.remove(0).delete(gl);
+        }
+        let alive = raw.identity().weak();
+        self.known.push(Known { key, alive, texture, framebuffer: None });
+        Some(self.known.len() - 1)
+    }
+
+    fn refuse(&mut self, raw: &RawBuffer, reason: &str) {
+        self.refused.push((raw.identity().id(), raw.identity().weak()));
+        let memory = raw.memory();
+        if !self.told.contains(&memory) {
+            self.told.push(memory);
+            tracing::warn!("the driver does not import {memory} memory, which is copied: {reason}");
+        }
+    }
+}
+
+impl Known {
+    fn delete(self, gl: &Gl) {
+        if let Some(framebuffer) = self.framebuffer {
+            gl.delete_framebuffer(framebuffer);
+        }
+        gl.delete_texture(self.texture);
+    }
+}
+
+fn import(display: &Display, gl: &Gl, fd: BorrowedFd<'_>, key: &Key) -> Result<Texture, Refused> {
+    let image = display.import(fd, (key.start, key.pitch), (key.words, key.rows))?;
+    let texture = gl.image_texture(&image);
+    // The texture keeps what it needs of it.
+    display.forget(image);
+    texture
+}

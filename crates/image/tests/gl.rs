@@ -1,0 +1,219 @@
+//! The OpenGL engine against the definition, with the driver that is installed here.
+#![cfg(all(target_os = "linux", feature = "gl"))]
+
+#[path = "common/pictures.rs"]
+mod pictures;
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use pictures::{cases, check, image, numbers, paint, processor};
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use tenure_image::{Convert, EngineKind, Error, Fit, ImageProcessor, ImageProcessorConfig};
+use tenure_layout::{DType, PixelFormat};
+use tenure_tensor::{TensorDyn, TensorMemory};
+
+static GL: LazyLock<ImageProcessor> = LazyLock::new(|| processor(EngineKind::Gl, 1));
+
+/// An image in memory of this kind, made by the processor; with padding, in rows further apart.
+fn image_in(
+    memory: TensorMemory,
+    (width, height): (usize, usize),
+    format: PixelFormat,
+    dtype: DType,
+    padding: usize,
+) -> TensorDyn {
+    let make = |width, height| GL.create_image(width, height, format, dtype, Some(memory)).unwrap();
+    let tight = make(width, height);
+    if padding == 0 {
+        return tight;
+    }
+    // Rows of this length in memory that has room for them.
+    let stride = tight.effective_row_stride().unwrap() + padding * 16;
+    let mut padded = make(width + padding * 16 * 2, height);
+    padded.configure_image(width, height, format, Some(stride)).unwrap();
+    padded
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 60, ..Config::default() })]
+
+    #[test]
+    fn copied_pictures_agree_with_the_definition(case in cases()) {
+        check(&case, &GL, 2.0, image)?;
+    }
+
+    #[test]
+    fn pixel_buffers_agree_with_the_definition(case in cases()) {
+        check(&case, &GL, 2.0, |size, format, dtype, padding| {
+            image_in(TensorMemory::Pbo, size, format, dtype, padding)
+        })?;
+    }
+
+    #[test]
+    fn shared_memory_agrees_with_the_definition(case in cases()) {
+        check(&case, &GL, 2.0, |size, format, dtype, padding| {
+            image_in(TensorMemory::Shm, size, format, dtype, padding)
+        })?;
+    }
+}
+
+fn frame() -> TensorDyn {
+    let frame = image((64, 48), PixelFormat::Nv12, DType::U8, 0);
+    paint(&frame, 7, 0);
+    frame
+}
+
+fn letterbox() -> Convert {
+    Convert::new().with_fit(Fit::letterbox(114))
+}
+
+#[test]
+fn there_is_a_driver() {
+    // Without one the tests above would compare nothing.
+    let target = image((32, 32), PixelFormat::Rgb, DType::U8, 0);
+    let said = GL.explain(&frame(), &target, &letterbox()).unwrap();
+    assert!(said[0].verdict.is_ok(), "{said:?}");
+}
+
+#[test]
+fn a_fence_is_done_when_the_picture_is() {
+    let (source, make) = (frame(), || image((32, 32), PixelFormat::Rgb, DType::U8, 0));
+    let (mut expected, mut result) = (make(), make());
+    GL.convert(&source, &mut expected, &letterbox()).unwrap();
+    for _ in 0..20 {
+        paint(&result, 1, 3);
+        let (_, fence) = GL.convert_async(&source, &mut result, &letterbox()).unwrap();
+        assert!(fence.wait(Some(Duration::from_secs(60))).unwrap());
+        // Nobody holds it any more, at once.
+        assert_eq!(numbers(&result), numbers(&expected));
+    }
+    // An engine that is not asynchronous has a fence too.
+    let cpu = processor(EngineKind::Cpu, 1);
+    let (_, fence) = cpu.convert_async(&source, &mut result, &letterbox()).unwrap();
+    assert!(fence.is_done().unwrap());
+}
+
+#[test]
+fn mapped_pictures_are_busy() {
+    for memory in [TensorMemory::Mem, TensorMemory::Pbo] {
+        let mut target = image_in(memory, (32, 32), PixelFormat::Rgb, DType::U8, 0);
+        let map = target.share();
+        let map = map.map().unwrap();
+        let error = GL.convert(&frame(), &mut target, &letterbox()).unwrap_err();
+        assert!(matches!(&error, Error::Memory(own) if own.is_busy()), "{error}");
+        drop(map);
+        GL.convert(&frame(), &mut target, &letterbox()).unwrap();
+    }
+}
+
+#[test]
+fn a_picture_cannot_be_its_own_destination() {
+    let mut frame = image_in(TensorMemory::Pbo, (32, 32), PixelFormat::Rgba, DType::U8, 0);
+    let error = GL.convert(&frame.share(), &mut frame, &letterbox()).unwrap_err();
+    assert!(matches!(&error, Error::Memory(own) if own.is_busy()), "{error}");
+}
+
+#[test]
+fn pixel_buffers_are_read_while_somebody_else_reads_them() {
+    let source = image_in(TensorMemory::Pbo, (64, 48), PixelFormat::Rgba, DType::U8, 0);
+    paint(&source, 3, 0);
+    let make = || image((20, 20), PixelFormat::Rgb, DType::U8, 0);
+    let (mut one, mut other) = (make(), make());
+    GL.convert(&source, &mut one, &letterbox()).unwrap();
+    let reading = source.map_read().unwrap();
+    GL.convert(&source, &mut other, &letterbox()).unwrap();
+    drop(reading);
+    assert_eq!(numbers(&one), numbers(&other));
+}
+
+#[test]
+fn pixel_buffers_outlive_their_processor_only_to_say_so() {
+    let own = processor(EngineKind::Gl, 1);
+    let memory = Some(TensorMemory::Pbo);
+    let image = own.create_image(32, 32, PixelFormat::Rgba, DType::U8, memory).unwrap();
+    assert_eq!(image.memory(), TensorMemory::Pbo);
+    let mut map = image.map().unwrap();
+    map.as_mut_slice().fill(9);
+    drop(own);
+    // Still mapped, so still there.
+    map.as_mut_slice()[4095] = 8;
+    assert_eq!(map.as_slice()[4094..], [9, 8]);
+    drop(map);
+    let mut answer = image.map_read().map(drop);
+    for _ in 0..100 {
+        if answer.is_err() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        answer = image.map_read().map(drop);
+    }
+    let error = answer.unwrap_err().to_string();
+    assert!(error.contains("processor") && error.contains("gone"), "{error}");
+    // As the source of another engine it is refused in the same words.
+    let mut target = pictures::image((8, 8), PixelFormat::Rgb, DType::U8, 0);
+    for kind in [EngineKind::Cpu, EngineKind::Gl] {
+        let refused = processor(kind, 1).convert(&image, &mut target, &letterbox()).unwrap_err();
+        assert!(refused.to_string().contains("gone"), "{refused}");
+    }
+}
+
+#[test]
+fn what_is_refused_is_not_done_by_others_in_silence() {
+    let huge = image((3, 70_000), PixelFormat::Grey, DType::U8, 0);
+    let mut target = image((8, 8), PixelFormat::Rgb, DType::U8, 0);
+    let error = GL.convert(&huge, &mut target, &Convert::new()).unwrap_err().to_string();
+    assert!(error.contains("gl: ") && error.contains("too large"), "{error}");
+    let config = ImageProcessorConfig {
+        engines: Some(vec![EngineKind::Gl, EngineKind::Cpu]),
+        threads: None,
+    };
+    let both = ImageProcessor::with_config(&config).unwrap();
+    let said = both.explain(&huge, &target, &Convert::new()).unwrap();
+    assert!(said[0].verdict.as_ref().is_err_and(|why| why.contains("too large")), "{said:?}");
+    assert!(said[1].verdict.is_ok());
+    both.convert(&huge, &mut target, &Convert::new()).unwrap();
+}
+
+#[test]
+fn batches_and_their_neighbours() {
+    let mut batch = TensorDyn::new(&[3, 10, 10, 3], DType::U8, Some(TensorMemory::Mem), None)
+        .unwrap()
+        .with_format(PixelFormat::Rgb)
+        .unwrap();
+    let source = frame();
+    GL.convert_batch(&[&source, &source, &source], &mut batch, &letterbox()).unwrap();
+    let mut alone = image((10, 10), PixelFormat::Rgb, DType::U8, 0);
+    GL.convert(&source, &mut alone, &letterbox()).unwrap();
+    for index in 0..3 {
+        assert_eq!(numbers(&batch.batch(index).unwrap()), numbers(&alone));
+    }
+}
+
+#[test]
+fn the_engine_chooses_its_memory() {
+    let image = GL.create_image(64, 64, PixelFormat::Rgb, DType::U8, None).unwrap();
+    assert_ne!(image.memory(), TensorMemory::Mem);
+    assert!(image.map_read().unwrap().as_slice().iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn threads_share_one_engine() {
+    let expected = {
+        let mut target = image((32, 32), PixelFormat::PlanarRgb, DType::F32, 0);
+        GL.convert(&frame(), &mut target, &letterbox()).unwrap();
+        numbers(&target)
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut target = image((32, 32), PixelFormat::PlanarRgb, DType::F32, 0);
+                for _ in 0..10 {
+                    GL.convert(&frame(), &mut target, &letterbox()).unwrap();
+                    assert_eq!(numbers(&target), expected);
+                }
+            });
+        }
+    });
+}
