@@ -81,6 +81,13 @@ fn what_does_not_fit_names_who_is_in_the_way() {
     let (_, errors, code) = run(&["plan", &file, "--capacity", "95"]);
     assert!(errors.contains("does not fit into 95 bytes") && errors.contains("\"a\""), "{errors}");
     assert_eq!(code, Some(1));
+    assert!(!errors.contains("too much already"), "all of them were named: {errors}");
+    let (_, errors, _) = run(&["plan", &file, "--capacity", "60"]);
+    let named = errors.contains("by \"a\" (64 B), \"b\" (32 B)");
+    assert!(named && errors.contains("; \"a\" (64 B) is too much already"), "{errors}");
+    let (_folder, three) = with_file("y.csv", "id,lower,upper,size\na,0,2,9\nb,0,2,8\nc,0,2,7\n");
+    let (_, errors, _) = run(&["plan", &three, "--capacity", "16"]);
+    assert!(errors.contains("; \"a\" (9 B), \"b\" (8 B) are too much already"), "{errors}");
     let (_, errors, code) = run(&["plan", &file, "--capacity", "1.5M"]);
     assert!(errors.contains("512K"), "{errors}");
     assert_eq!(code, Some(2));

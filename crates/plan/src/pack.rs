@@ -70,7 +70,9 @@ impl Packer {
         match self {
             Packer::Tlsf => tlsf::pack(problem),
             Packer::BestFit => best_fit::pack(problem),
-            Packer::GreedySize | Packer::Best => greedy_size(problem, &Core::new(problem)),
+            Packer::GreedySize | Packer::Best => {
+                greedy_size(problem, &Core::new(problem), |_| true).unwrap_or_default()
+            }
         }
     }
 }
@@ -89,14 +91,18 @@ impl FromStr for Packer {
     }
 }
 
-/// Offsets with the largest first.
-fn greedy_size(problem: &Problem, core: &Core) -> Vec<u64> {
+/// Offsets with the largest first; none if `more` says to stop (see [`offline::place`]).
+pub(crate) fn greedy_size(
+    problem: &Problem,
+    core: &Core,
+    more: impl FnMut(u64) -> bool,
+) -> Option<Vec<u64>> {
     let mut order: Vec<u32> = (0..core.len() as u32).collect();
     order.sort_by_key(|&item| {
         (std::cmp::Reverse(core.size[item as usize]), core.first[item as usize])
     });
-    let offsets = offline::place(core, &order, Gap::Best).offsets;
-    core.to_bytes(problem.items().len(), &offsets)
+    let placement = offline::place(core, &order, Gap::Best, more)?;
+    Some(core.to_bytes(problem.items().len(), &placement.offsets))
 }
 
 /// A packing of checked offsets. Should the check ever fail, items are stacked instead, one

@@ -74,7 +74,8 @@ pub struct BufferSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view_of: Option<View>,
     /// Buffers whose bytes it may take, if one is read for the last time by the step that writes
-    /// this buffer for the first time.
+    /// this buffer for the first time. Of these, only buffers of the same size are considered,
+    /// each rounded up to its alignment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_place: Vec<usize>,
 }

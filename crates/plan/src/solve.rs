@@ -6,7 +6,7 @@ pub(crate) mod minimise;
 mod nogood;
 pub(crate) mod obstacle;
 pub(crate) mod options;
-mod orders;
+pub(crate) mod orders;
 mod portfolio;
 mod race;
 mod restarts;

@@ -180,8 +180,9 @@ impl Fits {
             Capacity::Impossible(shortage) => {
                 let needs = size(shortage.bytes);
                 format!(
-                    "does not fit into {capacity}: {needs} are needed {}",
-                    who(schedule, shortage)
+                    "does not fit into {capacity}: {needs} are needed {}{}",
+                    who(schedule, shortage),
+                    too_many(schedule, shortage)
                 )
             }
             Capacity::Unknown { best, peak } => format!(
@@ -205,13 +206,28 @@ fn who(schedule: &Schedule, shortage: &Shortage) -> String {
         || format!("at time {}", shortage.times.start),
         |step| format!("at step {:?}", step.name),
     );
-    let named = shortage.buffers.iter().take(NAMED).filter_map(|&index| {
+    format!("{when} by {}", names(schedule, &shortage.buffers))
+}
+
+/// Who is too much without the others, where those are not all that were named before.
+fn too_many(schedule: &Schedule, shortage: &Shortage) -> String {
+    let Shortage { buffers, too_many, .. } = shortage;
+    if too_many.is_empty() || too_many == buffers {
+        return String::new();
+    }
+    let are = if too_many.len() == 1 { "is" } else { "are" };
+    format!("; {} {are} too much already", names(schedule, too_many))
+}
+
+/// Some buffers with their sizes, and how many more there are.
+fn names(schedule: &Schedule, buffers: &[usize]) -> String {
+    let named = buffers.iter().take(NAMED).filter_map(|&index| {
         let spec = schedule.buffers.get(index)?;
         Some(format!("{:?} ({})", spec.name, units::bytes(spec.bytes)))
     });
     let mut names: Vec<String> = named.collect();
-    if shortage.buffers.len() > NAMED {
-        names.push(format!("{} more", shortage.buffers.len() - NAMED));
+    if buffers.len() > NAMED {
+        names.push(format!("{} more", buffers.len() - NAMED));
     }
-    format!("{when} by {}", names.join(", "))
+    names.join(", ")
 }

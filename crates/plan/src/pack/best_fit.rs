@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::Problem;
 use crate::bound::events;
 
+/// Gaps that are looked at before one is taken that is large enough wherever it is.
+const LOOKED_AT: usize = 1024;
+
 /// Offsets of all items.
 pub(super) fn pack(problem: &Problem) -> Vec<u64> {
     let items = problem.items();
@@ -37,7 +40,9 @@ impl Gaps {
             let waste = offset.next_multiple_of(align) - offset;
             gap >= waste && gap - waste >= size
         };
-        let found = self.by_size.range((size, 0)..).find(fits).copied();
+        // What a gap can waste is less than the alignment: from there on, the first one fits.
+        let found = self.by_size.range((size, 0)..).take(LOOKED_AT).find(fits);
+        let found = found.or_else(|| self.by_size.range((size + align - 1, 0)..).next()).copied();
         let (gap, offset) = found.unwrap_or((0, self.top));
         let start = offset.next_multiple_of(align);
         if found.is_some() {

@@ -143,6 +143,9 @@ fn gcd(a: u64, b: u64) -> u64 {
 /// The longest lists of who is in which section that are made: 4 bytes each.
 const MOST_MEMBERS: u64 = 1 << 24;
 
+/// The most items that are searched: with more, a search does not even come to their end.
+const MOST_ITEMS: usize = 1 << 18;
+
 /// Who is in which section.
 #[derive(Debug)]
 pub(crate) struct Members {
@@ -157,7 +160,7 @@ impl Members {
     pub(crate) fn new(core: &Core) -> Option<Members> {
         let spans = core.first.iter().zip(&core.last);
         let count: u64 = spans.map(|(first, last)| u64::from(last - first)).sum();
-        if count > MOST_MEMBERS {
+        if count > MOST_MEMBERS || core.len() > MOST_ITEMS {
             return None;
         }
         let mut start = vec![0u32; core.sections + 1];

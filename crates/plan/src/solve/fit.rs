@@ -53,8 +53,9 @@ pub fn fit(problem: &Problem, capacity: u64, options: &Options<'_>) -> Fit {
     // Little room prunes much: at the bound a packing is often found sooner.
     let room = capacity / core.unit;
     let least = bound.div_ceil(core.unit);
-    let Some(members) = Members::new(&core) else {
-        // Too large to search.
+    let members = if meter.is_spent() { None } else { Members::new(&core) };
+    let Some(members) = members else {
+        // No budget left, or too large to search.
         return Fit::Unknown { best: packing };
     };
     let mut capacities = vec![least, room];

@@ -17,8 +17,9 @@ const RUNGS: usize = 3;
 
 /// Packs `problem` into as few bytes as the budget allows to find.
 ///
-/// The result is never larger than that of any other packer, and is said to be optimal only if
-/// every smaller size is refuted.
+/// The result is never larger than that of any other packer, but for `greedy-size` where that
+/// takes longer than the budget allows: hundreds of thousands of items, many of them alive at
+/// once. It is said to be optimal only if every smaller size is refuted.
 pub fn minimise(problem: &Problem, options: &Options<'_>) -> Packing {
     let meter = Meter::new(options);
     let core = Core::new(problem);
@@ -29,9 +30,10 @@ pub fn minimise(problem: &Problem, options: &Options<'_>) -> Packing {
     meter.report(bytes, bound.max(low * core.unit).min(bytes));
     // No packing is lower than `low`, and there is one of `high`, in units.
     let mut high = bytes / core.unit;
-    let Some(members) = Members::new(&core) else {
-        // Too large to search.
-        return verified(problem, offsets, bound);
+    let members = if low < high && !meter.is_spent() { Members::new(&core) } else { None };
+    let Some(members) = members else {
+        // Nothing to search for, no budget left, or too large to search.
+        return verified(problem, offsets, if low < high { bound } else { bytes });
     };
     let start = |capacity| Restarts::new(&core, &members, capacity, options.seed);
     let mut tight = start(low);

@@ -157,6 +157,12 @@ impl<'a> Meter<'a> {
         self.spent.get()
     }
 
+    /// Counts steps of an inner loop; whether more are allowed.
+    pub(crate) fn goes_on(&self, steps: u64) -> bool {
+        self.spend(steps);
+        !self.is_spent()
+    }
+
     /// Tells whoever listens, if something is new.
     pub(crate) fn report(&self, bytes: u64, lower_bound: u64) {
         let Listener { progress: Some(progress), last } = &self.progress else { return };

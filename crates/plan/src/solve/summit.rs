@@ -26,21 +26,20 @@ enum Stack {
     Wide,
 }
 
-/// The best packing of a few passes; stops at the height `target`.
+/// The best packing of a few passes; stops at the height `target`. A pass that the budget does not
+/// allow to end is as if it had not begun.
 pub(super) fn pack(core: &Core, target: u64, meter: &Meter<'_>) -> Option<Placement> {
     let peak = fullest(core);
     let mut best: Option<Placement> = None;
-    let mut done = false;
+    // The height of a pass; none if that was the last one.
     let mut pass = |order: &mut Vec<u32>| {
-        let placement = offline::place(core, order, Gap::First);
-        meter.spend(placement.steps);
+        let placement = offline::place(core, order, Gap::First, |steps| meter.goes_on(steps))?;
         let height = placement.height;
         promote(core, order, &placement, target);
-        done = height <= target || meter.is_spent();
         if best.as_ref().is_none_or(|best| height < best.height) {
             best = Some(placement);
         }
-        (height, done)
+        (height > target && !meter.is_spent()).then_some(height)
     };
     let mut promising: Option<(u64, Vec<u32>)> = None;
     let stacks = [Stack::Starts, Stack::Ends, Stack::Large, Stack::Wide];
@@ -50,10 +49,7 @@ pub(super) fn pack(core: &Core, target: u64, meter: &Meter<'_>) -> Option<Placem
         let mut order = stack.order(core, peak);
         // The second pass tells more of what an order can become.
         for _ in 0..2 {
-            let (height, done) = pass(&mut order);
-            if done {
-                return best;
-            }
+            let Some(height) = pass(&mut order) else { return best };
             if promising.as_ref().is_none_or(|&(least, _)| height < least) {
                 promising = Some((height, order.clone()));
             }
@@ -63,7 +59,7 @@ pub(super) fn pack(core: &Core, target: u64, meter: &Meter<'_>) -> Option<Placem
         && let Some((_, mut order)) = promising
     {
         for _ in 0..PASSES {
-            if pass(&mut order).1 {
+            if pass(&mut order).is_none() {
                 break;
             }
         }
