@@ -29,7 +29,6 @@ pub(crate) struct Vertical {
     pub(crate) bits: u32,
     /// Whether sums need 32 bits.
     pub(crate) wide: bool,
-    pub(crate) signed: bool,
 }
 
 impl Vertical {
@@ -38,8 +37,7 @@ impl Vertical {
         let wide = taps.count > narrow_down(fraction);
         let bits = if wide { room(taps, widest, 32767.0) } else { fraction + 8 };
         let weights = rounded(taps, taps.count, bits);
-        let signed = weights.iter().any(|weight| *weight < 0);
-        Vertical { first: taps.first.clone(), count: taps.count, weights, bits, wide, signed }
+        Vertical { first: taps.first.clone(), count: taps.count, weights, bits, wide }
     }
 
     /// Source rows of an output row, with their weights.

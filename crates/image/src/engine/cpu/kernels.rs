@@ -17,19 +17,27 @@ mod tests;
 pub(crate) struct Tap {
     /// Bytes from the first row of the plane.
     pub(crate) row: usize,
-    pub(crate) weight: i32,
     /// The weight without its sign, twice: what fills a vector of 16-bit numbers.
     pub(crate) twice: u32,
+    pub(crate) negative: bool,
 }
 
 impl Tap {
+    /// A weight of at most 16 bits beside its sign.
     pub(crate) fn new(row: usize, weight: i32) -> Tap {
-        Tap { row, weight, twice: (weight.unsigned_abs() & 0xffff).wrapping_mul(0x1_0001) }
+        let twice = (weight.unsigned_abs() & 0xffff).wrapping_mul(0x1_0001);
+        Tap { row, twice, negative: weight < 0 }
+    }
+
+    pub(crate) fn weight(&self) -> i32 {
+        let size = (self.twice & 0xffff) as i32;
+        if self.negative { -size } else { size }
     }
 
     /// Half of what the products of these taps lose together when their lower halves are cut off.
     pub(crate) fn lost(taps: &[Tap]) -> i16 {
-        (taps.iter().map(|tap| tap.weight.signum()).sum::<i32>() / 2) as i16
+        let below = taps.iter().filter(|tap| tap.negative).count();
+        ((taps.len() as i32 - 2 * below as i32) / 2) as i16
     }
 }
 
@@ -42,8 +50,6 @@ pub(crate) struct Sum<'a> {
     pub(crate) fraction: u32,
     /// Whether the sum needs 32 bits.
     pub(crate) wide: bool,
-    /// Whether some weight is below zero.
-    pub(crate) signed: bool,
     /// What sums of 16 bits begin with: half of what all products lose together.
     pub(crate) begin: i16,
     /// The byte of the plane's first row that the first output is made of.

@@ -118,7 +118,6 @@ impl Strip<'_> {
                 bits: feed.vertical.bits,
                 fraction: self.pass.sum_fraction,
                 wide: feed.vertical.wide,
-                signed: feed.vertical.signed,
                 begin: 0,
                 first: plane.row(0).wrapping_add(groups.start * bytes),
             };

@@ -75,7 +75,7 @@ unsafe fn pair_of(sum: Sum<'_>, at: usize) -> (i16, i16) {
     let mut odd = sum.begin;
     for tap in sum.taps {
         let both = u32::from(byte(tap, at + 1)) << 8 | u32::from(byte(tap, at));
-        add(&mut odd, both, tap.weight);
+        add(&mut odd, both, tap.weight());
     }
     // What the lower byte added is the other sum, 256 times smaller.
     (even, odd.wrapping_sub(even >> 8))
@@ -93,7 +93,7 @@ unsafe fn even_of(sum: Sum<'_>, at: usize) -> i16 {
         return wide_sum(sum, |tap| i32::from(byte(tap)));
     }
     let mut even = sum.begin;
-    sum.taps.iter().for_each(|tap| add(&mut even, u32::from(byte(tap)) << 8, tap.weight));
+    sum.taps.iter().for_each(|tap| add(&mut even, u32::from(byte(tap)) << 8, tap.weight()));
     even
 }
 
@@ -101,7 +101,7 @@ unsafe fn even_of(sum: Sum<'_>, at: usize) -> i16 {
 #[inline(always)]
 fn wide_sum(sum: Sum<'_>, value: impl Fn(&Tap) -> i32) -> i16 {
     let shift = sum.bits - sum.fraction;
-    let total: i32 = sum.taps.iter().map(|tap| value(tap) * tap.weight).sum();
+    let total: i32 = sum.taps.iter().map(|tap| value(tap) * tap.weight()).sum();
     saturated((total + (1 << shift >> 1)) >> shift)
 }
 
@@ -115,13 +115,13 @@ pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
             sum.first.wrapping_add(row).cast::<u16>().wrapping_add(index).read_unaligned()
         };
         *out = if sum.wide {
-            let terms = sum.taps.iter().map(|tap| i32::from(word(tap.row) >> 1) * tap.weight);
+            let terms = sum.taps.iter().map(|tap| i32::from(word(tap.row) >> 1) * tap.weight());
             let shift = sum.bits + 7 - sum.fraction;
             saturated((terms.sum::<i32>() + (1 << shift >> 1)) >> shift)
         } else {
             let mut total = sum.begin;
             for tap in sum.taps {
-                add(&mut total, u32::from(word(tap.row)), tap.weight);
+                add(&mut total, u32::from(word(tap.row)), tap.weight());
             }
             total
         };

@@ -18,7 +18,13 @@ pub(super) unsafe fn bytes(sum: Sum<'_>, out: &mut [i16]) {
         return unsafe { portable::bytes(sum, out) };
     }
     // SAFETY: the caller's promise.
-    unsafe { if sum.signed { bytes_of::<true>(sum, out) } else { bytes_of::<false>(sum, out) } }
+    unsafe {
+        if sum.taps.iter().any(|tap| tap.negative) {
+            bytes_of::<true>(sum, out)
+        } else {
+            bytes_of::<false>(sum, out)
+        }
+    }
 }
 
 /// # Safety
@@ -72,7 +78,7 @@ pub(super) unsafe fn pairs(sum: Sum<'_>, even: &mut [i16], odd: &mut [i16]) {
     }
     // SAFETY: the caller's promise.
     unsafe {
-        if sum.signed {
+        if sum.taps.iter().any(|tap| tap.negative) {
             pairs_of::<true>(sum, n, even, odd);
         } else {
             pairs_of::<false>(sum, n, even, odd);
@@ -129,7 +135,7 @@ unsafe fn sums<const N: usize, const SIGNED: bool>(
                 unsafe { _mm256_loadu_si256(sum.first.add(tap.row + at + 32 * index).cast()) };
             let a = _mm256_mulhi_epu16(_mm256_slli_epi16::<8>(bytes), weight);
             let b = _mm256_mulhi_epu16(bytes, weight);
-            if SIGNED && tap.weight < 0 {
+            if SIGNED && tap.negative {
                 (*even, *odd) = (_mm256_sub_epi16(*even, a), _mm256_sub_epi16(*odd, b));
             } else {
                 (*even, *odd) = (_mm256_add_epi16(*even, a), _mm256_add_epi16(*odd, b));
@@ -158,7 +164,7 @@ pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
             // SAFETY: 16 words from `here` are inside every row, as many as outputs.
             let words = unsafe { _mm256_loadu_si256(sum.first.add(tap.row + 2 * here).cast()) };
             let product = _mm256_mulhi_epu16(words, weight);
-            total = if tap.weight < 0 {
+            total = if tap.negative {
                 _mm256_sub_epi16(total, product)
             } else {
                 _mm256_add_epi16(total, product)
