@@ -14,7 +14,7 @@ pub(crate) fn fraction_bits(above_255: bool) -> u32 {
 /// Most source rows that are summed in 16 bits with this many bits after the point: every product
 /// loses up to one of the last, half of which is known.
 const fn narrow_down(fraction: u32) -> usize {
-    if fraction < 7 { 16 } else { 32 }
+    if fraction < 7 { 24 } else { 32 }
 }
 /// Most samples along a row that are summed in 16 bits.
 const NARROW_ALONG: usize = 16;

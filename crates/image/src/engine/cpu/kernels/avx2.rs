@@ -1,4 +1,7 @@
 //! Loops for x86 processors with AVX2, FMA and F16C.
+//!
+//! Vectors pass through no iterator and no `array::map`: those are compiled without the instructions,
+//! and a closure that uses them is then a call for every vector.
 
 use std::arch::is_x86_feature_detected;
 

@@ -13,7 +13,9 @@ pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
     let n = out.len();
     assert!(from.len() >= n.div_ceil(2) + 2);
     let whole = n / 32 * 32;
-    let [a, b, c, d] = weights.map(|weight| _mm256_set1_epi16(weight));
+    let [a, b, c, d] = weights;
+    let (a, b) = (_mm256_set1_epi16(a), _mm256_set1_epi16(b));
+    let (c, d) = (_mm256_set1_epi16(c), _mm256_set1_epi16(d));
     for at in (0..whole).step_by(32) {
         // SAFETY: sixteen numbers from at / 2, and two more, are inside `from`; 32 from `at`
         // inside `out`.
@@ -61,7 +63,9 @@ unsafe fn blocks<const HALVED: bool>(mixed: Mixed<'_>, out: Out) {
     let (luma_part, red_v, green_u, green_v, blue_u) =
         (set(0, 0), set(0, 2), set(1, 1), set(1, 2), set(2, 1));
     // Rounding is part of what is added.
-    let offset = matrix.offset.map(|offset| _mm256_set1_epi16(offset + 16));
+    let [red, green, blue] = matrix.offset;
+    let offset =
+        [_mm256_set1_epi16(red + 16), _mm256_set1_epi16(green + 16), _mm256_set1_epi16(blue + 16)];
     let flip = _mm256_set1_epi8(flip as i8);
     let zero = _mm256_setzero_si256();
     // Red, green and blue without luma.
@@ -83,10 +87,10 @@ unsafe fn blocks<const HALVED: bool>(mixed: Mixed<'_>, out: Out) {
             let y = _mm256_loadu_si256(luma.add(at).cast());
             let load = |row: &[i16], at: usize| _mm256_loadu_si256(row.as_ptr().add(at).cast());
             if HALVED {
-                let both = colours(load(u, at / 2), load(v, at / 2));
-                let low = both.map(|x| _mm256_unpacklo_epi16(x, x));
-                let high = both.map(|x| _mm256_unpackhi_epi16(x, x));
-                (y, low, high)
+                let [red, green, blue] = colours(load(u, at / 2), load(v, at / 2));
+                let low = |x| _mm256_unpacklo_epi16(x, x);
+                let high = |x| _mm256_unpackhi_epi16(x, x);
+                (y, [low(red), low(green), low(blue)], [high(red), high(green), high(blue)])
             } else {
                 // In the order that unpacking bytes gives: 0 to 7 and 16 to 23, then the others.
                 let split = |row: &[i16]| {

@@ -53,17 +53,18 @@ unsafe fn blocks<const N: usize>(
     let mut at = 0;
     while at < pixels {
         let here = at.min(pixels - 32);
-        let codes = rows.map(|row| {
+        let mut codes = [_mm256_setzero_si256(); N];
+        for (index, code) in codes.iter_mut().enumerate() {
             // SAFETY: here + 32 <= pixels.
             let (a, b) = unsafe {
-                let row = row.add(here).cast::<__m256i>();
+                let row = rows[index].add(here).cast::<__m256i>();
                 (_mm256_loadu_si256(row), _mm256_loadu_si256(row.add(1)))
             };
             let a = _mm256_sra_epi16(_mm256_adds_epi16(a, half), bits);
             let b = _mm256_sra_epi16(_mm256_adds_epi16(b, half), bits);
             let packed = _mm256_permute4x64_epi64::<0xd8>(_mm256_packus_epi16(a, b));
-            _mm256_xor_si256(packed, flip)
-        });
+            *code = _mm256_xor_si256(packed, flip);
+        }
         store(out.wrapping_add(here * N).cast(), codes);
         at += 32;
     }

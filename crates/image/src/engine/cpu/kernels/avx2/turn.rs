@@ -20,8 +20,8 @@ pub(super) unsafe fn to_columns(from: &[i16], stride: usize, columns: &mut [i16]
             let square =
                 square(|row| _mm256_loadu_si256(from.as_ptr().add(row * stride + at).cast()));
             let out = columns.as_mut_ptr().add(at * LANES).cast::<__m256i>();
-            for (index, column) in square.into_iter().enumerate() {
-                _mm256_storeu_si256(out.add(index), column);
+            for (index, column) in square.iter().enumerate() {
+                _mm256_storeu_si256(out.add(index), *column);
             }
         }
     }
@@ -43,8 +43,8 @@ pub(super) unsafe fn to_rows(columns: &[i16], stride: usize, to: &mut [i16]) {
         unsafe {
             let from = columns.as_ptr().add(at * LANES).cast::<__m256i>();
             let square = square(|index| _mm256_loadu_si256(from.add(index)));
-            for (row, numbers) in square.into_iter().enumerate() {
-                _mm256_storeu_si256(to.as_mut_ptr().add(row * stride + at).cast(), numbers);
+            for (row, numbers) in square.iter().enumerate() {
+                _mm256_storeu_si256(to.as_mut_ptr().add(row * stride + at).cast(), *numbers);
             }
         }
     }
@@ -67,8 +67,8 @@ fn square(load: impl Fn(usize) -> __m256i) -> [__m256i; 16] {
     };
     let mut out = [_mm256_setzero_si256(); 16];
     for high in [false, true] {
-        let rows: [__m256i; 8] = std::array::from_fn(|row| both(row, high));
-        let [a, b, c, d, e, f, g, h] = rows;
+        let (a, b, c, d) = (both(0, high), both(1, high), both(2, high), both(3, high));
+        let (e, f, g, h) = (both(4, high), both(5, high), both(6, high), both(7, high));
         let (s0, s1) = (_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b));
         let (s2, s3) = (_mm256_unpacklo_epi16(c, d), _mm256_unpackhi_epi16(c, d));
         let (s4, s5) = (_mm256_unpacklo_epi16(e, f), _mm256_unpackhi_epi16(e, f));
@@ -78,11 +78,14 @@ fn square(load: impl Fn(usize) -> __m256i) -> [__m256i; 16] {
         let (t4, t5) = (_mm256_unpacklo_epi32(s4, s6), _mm256_unpackhi_epi32(s4, s6));
         let (t6, t7) = (_mm256_unpacklo_epi32(s5, s7), _mm256_unpackhi_epi32(s5, s7));
         let base = if high { 8 } else { 0 };
-        for (index, (low, high)) in [(t0, t4), (t1, t5), (t2, t6), (t3, t7)].into_iter().enumerate()
-        {
-            out[base + 2 * index] = _mm256_unpacklo_epi64(low, high);
-            out[base + 2 * index + 1] = _mm256_unpackhi_epi64(low, high);
-        }
+        out[base] = _mm256_unpacklo_epi64(t0, t4);
+        out[base + 1] = _mm256_unpackhi_epi64(t0, t4);
+        out[base + 2] = _mm256_unpacklo_epi64(t1, t5);
+        out[base + 3] = _mm256_unpackhi_epi64(t1, t5);
+        out[base + 4] = _mm256_unpacklo_epi64(t2, t6);
+        out[base + 5] = _mm256_unpackhi_epi64(t2, t6);
+        out[base + 6] = _mm256_unpacklo_epi64(t3, t7);
+        out[base + 7] = _mm256_unpackhi_epi64(t3, t7);
     }
     out
 }

@@ -46,8 +46,8 @@ unsafe fn bytes_of<const SIGNED: bool>(sum: Sum<'_>, slice: &mut [i16]) {
     while at + 128 <= n {
         // SAFETY: 128 bytes from `at` are inside every row, as many as outputs.
         let sums = unsafe { sums::<4, SIGNED>(sum, at) };
-        for (index, (even, odd)) in sums.into_iter().enumerate() {
-            store(at + 32 * index, even, odd);
+        for (index, (even, odd)) in sums.iter().enumerate() {
+            store(at + 32 * index, *even, *odd);
         }
         at += 128;
     }
@@ -95,9 +95,9 @@ unsafe fn pairs_of<const SIGNED: bool>(sum: Sum<'_>, n: usize, even: &mut [i16],
     while at + 64 <= n {
         // SAFETY: 128 bytes from 2 * at are inside every row, two for each output.
         unsafe {
-            for (index, (a, b)) in sums::<4, SIGNED>(sum, 2 * at).into_iter().enumerate() {
-                _mm256_storeu_si256(even.add(at + 16 * index).cast(), a);
-                _mm256_storeu_si256(odd.add(at + 16 * index).cast(), b);
+            for (index, (a, b)) in sums::<4, SIGNED>(sum, 2 * at).iter().enumerate() {
+                _mm256_storeu_si256(even.add(at + 16 * index).cast(), *a);
+                _mm256_storeu_si256(odd.add(at + 16 * index).cast(), *b);
             }
         }
         at += 64;
@@ -142,7 +142,10 @@ unsafe fn sums<const N: usize, const SIGNED: bool>(
             }
         }
     }
-    sums.map(|(even, odd)| (even, _mm256_sub_epi16(odd, _mm256_srai_epi16::<8>(even))))
+    for (even, odd) in &mut sums {
+        *odd = _mm256_sub_epi16(*odd, _mm256_srai_epi16::<8>(*even));
+    }
+    sums
 }
 
 /// # Safety
