@@ -1,14 +1,15 @@
 //! The packers by name, from what runs at run time to the proven minimum.
 
-mod best_fit;
+pub(crate) mod best_fit;
 pub(crate) mod offline;
-mod tlsf;
+pub(crate) mod tlsf;
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::check::check_offsets;
 use crate::solve::core::Core;
+use crate::solve::options::Meter;
 use crate::{Options, Packing, Problem, lower_bound, minimise};
 use offline::Gap;
 
@@ -46,7 +47,9 @@ impl Packer {
         }
     }
 
-    /// Packs `problem`. `options` concern [`Packer::Best`] only.
+    /// Packs `problem`. `options` concern [`Packer::Best`]; time and stop end
+    /// [`Packer::GreedySize`] too, which takes long where very many items live at once and then
+    /// gives what [`Packer::Tlsf`] does.
     ///
     /// ```
     /// use tenure_plan::{Item, Options, Packer, Problem};
@@ -59,21 +62,18 @@ impl Packer {
     /// # Ok::<(), tenure_plan::ProblemError>(())
     /// ```
     pub fn pack(self, problem: &Problem, options: &Options<'_>) -> Packing {
-        if self == Packer::Best {
-            return minimise(problem, options);
-        }
-        verified(problem, self.offsets(problem), lower_bound(problem))
-    }
-
-    /// Offsets without a budget.
-    pub(crate) fn offsets(self, problem: &Problem) -> Vec<u64> {
-        match self {
+        let offsets = match self {
+            Packer::Best => return minimise(problem, options),
             Packer::Tlsf => tlsf::pack(problem),
             Packer::BestFit => best_fit::pack(problem),
-            Packer::GreedySize | Packer::Best => {
-                greedy_size(problem, &Core::new(problem), |_| true).unwrap_or_default()
+            Packer::GreedySize => {
+                let meter = Meter::new(&Options { work: u64::MAX, ..*options });
+                let core = Core::new(problem);
+                greedy_size(problem, &core, |steps| meter.goes_on(steps))
+                    .unwrap_or_else(|| tlsf::pack(problem))
             }
-        }
+        };
+        verified(problem, offsets, lower_bound(problem))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Schedules at the edges of numbers: what is refused by name, and what is planned all the same.
 
+use std::sync::atomic::AtomicBool;
+
 use tenure_plan::{
     BufferSpec, Bytes, Capacity, Dynamic, Fit, Item, MAX_TOTAL, MemoryPool, Options, Packer, Plan,
     PlannerMode, Problem, Reorder, Schedule, Step, capacity, fit, plan, pools, reorder, replan,
@@ -114,4 +116,25 @@ fn capacities_and_obstacles_of_many() {
     let Fit::Impossible(why) = fit(&problem, 1_000_000, &options()) else { panic!("too small") };
     assert_eq!(why.items.len(), 11);
     assert!(why.at_once && why.bytes > 1_000_000 && why.least == 100_000 * 100_001 / 2);
+}
+
+#[test]
+fn a_packer_that_takes_long_hears_the_stop() {
+    // Sizes and lifetimes so mixed that every item has gaps to look at.
+    let item = |n: u64| Item {
+        lower: n * 7919 % 900,
+        upper: n * 7919 % 900 + 1 + n % 97,
+        size: 64 + n * 31 % 4096,
+        align: 1,
+    };
+    let problem = Problem::new((0..20_000).map(item).collect()).unwrap();
+    let stop = AtomicBool::new(true);
+    let stopped = Options { stop: Some(&stop), ..Options::default() };
+    let packed = Packer::GreedySize.pack(&problem, &stopped);
+    let (replayed, whole) = (
+        Packer::Tlsf.pack(&problem, &Options::default()),
+        Packer::GreedySize.pack(&problem, &Options::default()),
+    );
+    assert_eq!(packed.bytes, replayed.bytes);
+    assert_ne!(whole.bytes, replayed.bytes);
 }

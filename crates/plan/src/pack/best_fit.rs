@@ -9,7 +9,7 @@ use crate::bound::events;
 const LOOKED_AT: usize = 1024;
 
 /// Offsets of all items.
-pub(super) fn pack(problem: &Problem) -> Vec<u64> {
+pub(crate) fn pack(problem: &Problem) -> Vec<u64> {
     let items = problem.items();
     let mut offsets = vec![0; items.len()];
     let mut gaps = Gaps::default();

@@ -21,7 +21,7 @@ const NIL: u32 = u32::MAX;
 const END: u64 = 1 << 63;
 
 /// Offsets of the best of the replays.
-pub(super) fn pack(problem: &Problem) -> Vec<u64> {
+pub(crate) fn pack(problem: &Problem) -> Vec<u64> {
     let items = problem.items();
     let events = events(items);
     let mut best = (u64::MAX, Vec::new());

@@ -6,7 +6,7 @@ use super::orders::Order;
 use super::summit;
 use crate::Problem;
 use crate::pack::offline::{self, Gap};
-use crate::pack::{Packer, greedy_size, height};
+use crate::pack::{best_fit, greedy_size, height, tlsf};
 
 /// From how many items on the slower heuristics are left out.
 const MANY: usize = 5000;
@@ -36,8 +36,8 @@ pub(super) fn best(problem: &Problem, core: &Core, enough: u64, meter: &Meter<'_
     let _ = greedy.is_some_and(&mut keep)
         || summit::pack(core, enough / core.unit, meter)
             .is_some_and(|placement| keep(to_bytes(&placement.offsets)))
-        || keep(Packer::BestFit.offsets(problem))
-        || keep(Packer::Tlsf.offsets(problem))
+        || keep(best_fit::pack(problem))
+        || keep(tlsf::pack(problem))
         || (core.len() < MANY
             && Order::ALL.into_iter().any(|order| {
                 let order = order.of(core);
@@ -81,7 +81,7 @@ mod tests {
             let offsets = best(&problem, &core, bound, &meter);
             let bytes = height(&problem, &offsets);
             assert_eq!(check_offsets(&problem, &offsets, bytes), Ok(()));
-            assert!(bytes <= height(&problem, &Packer::BestFit.offsets(&problem)));
+            assert!(bytes <= height(&problem, &best_fit::pack(&problem)));
             // A pass is billions of steps, which would be millions of units of work.
             let most = 512 * work + (1 << 20);
             assert!(meter.spent() <= most, "{} steps of {most}", meter.spent());
