@@ -19,6 +19,13 @@ pub(super) fn time(work: impl FnOnce() -> Result<(), Failure>) -> Result<Duratio
     Ok(now().saturating_sub(start))
 }
 
+/// How long `work` takes on processors, whichever thread of this program does it.
+pub(super) fn program(work: impl FnOnce() -> Result<(), Failure>) -> Result<Duration, Failure> {
+    let start = spent();
+    work()?;
+    Ok(spent().saturating_sub(start))
+}
+
 /// How long `work` takes by the clock on the wall: for what several threads do.
 pub(super) fn wall(work: impl FnOnce() -> Result<(), Failure>) -> Result<Duration, Failure> {
     let start = Instant::now();
@@ -31,6 +38,18 @@ fn now() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()
+}
+
+#[cfg(unix)]
+fn spent() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+#[cfg(not(unix))]
+fn spent() -> Duration {
+    now()
 }
 
 #[cfg(not(unix))]
@@ -52,5 +71,6 @@ mod tests {
         };
         assert!(time(spin).unwrap() > Duration::ZERO);
         assert!(wall(spin).unwrap() > Duration::ZERO);
+        assert!(program(spin).unwrap() > Duration::ZERO);
     }
 }

@@ -53,7 +53,7 @@ Camera frames become model inputs, in every engine that can do it. The limit is
 measured in the same rounds: a memcpy that reads and writes as many bytes as the
 frame and the input have together. No engine can be faster than that.
 
-One thread is measured by its CPU time, several by the clock on the wall; frames
+One thread is measured by CPU time, several by the clock on the wall; frames
 are used in turn. Medians over rounds in which everything is measured once.";
 
 const EXAMPLES: &str = "\
