@@ -60,7 +60,9 @@ fn refused(description: &Description, memories: usize) -> Error {
 fn touch(tensor: &TensorDyn) {
     if tensor.flat_bytes() <= 1 << 20 {
         let mut flat = vec![0; tensor.flat_bytes()];
-        tensor.copy_to_flat(&mut flat).unwrap();
+        // Rows of an odd number of 4-bit elements would share bytes without their gaps.
+        let copied = tensor.copy_to_flat(&mut flat);
+        assert!(copied.is_ok() || tensor.dtype().is_sub_byte(), "{copied:?}");
     }
     if let Ok(map) = tensor.map_strided_read() {
         assert!(map.span().len() <= BYTES);
