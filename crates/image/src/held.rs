@@ -76,12 +76,16 @@ impl Held {
 impl PlaneAddress {
     /// Address of a row; rows beyond the last give the last.
     pub(crate) fn row(&self, row: usize) -> *mut u8 {
-        self.first.wrapping_add(self.row_offset(row))
+        self.first.wrapping_add(row.min(self.layout.rows - 1) * self.layout.row_stride)
     }
 
-    /// Bytes from the first row to this one; rows beyond the last give the last.
-    pub(crate) fn row_offset(&self, row: usize) -> usize {
-        row.min(self.layout.rows - 1) * self.layout.row_stride
+    /// Bytes from a row to the next.
+    pub(crate) fn stride(&self) -> usize {
+        self.layout.row_stride
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.layout.rows
     }
 
     /// Bytes of a row that carry samples.

@@ -16,6 +16,7 @@ use crate::job::{Job, Recipe};
 mod direct;
 mod feed;
 mod fill;
+mod finish;
 mod fixed;
 mod kernels;
 mod prepare;

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::engine::cpu::feed::{Feed, Shape};
 use crate::engine::cpu::fixed::{FixedMatrix, Horizontal};
-use crate::engine::cpu::kernels::{Mixed, Out};
-use crate::engine::cpu::prepare::{How, Store};
+use crate::engine::cpu::kernels::Mixed;
+use crate::engine::cpu::prepare::{Store, is_rgb_bytes};
 use crate::engine::cpu::strip::Strip;
 use crate::taps::Taps;
 
@@ -38,14 +38,7 @@ pub(crate) fn chroma(
         && first.vertical.is_copy()
         && luma.is_copy()
         && matrix?.is_to_rgb();
-    let order = |store: &Store| store.order.clone();
-    let bytes = stores.iter().all(|store| matches!(store.how, How::Bytes(_)));
-    let stored = match stores {
-        [one] => matches!(order(one)[..], [0, 1, 2] | [2, 1, 0]),
-        [a, b, c] => [order(a), order(b), order(c)] == [[0], [1], [2]],
-        _ => false,
-    };
-    if !straight || !bytes || !stored {
+    if !straight || !is_rgb_bytes(stores) {
         return None;
     }
     if u.is_copy() && u.first.len() == luma.first.len() {
@@ -116,34 +109,16 @@ impl Strip<'_> {
             unsafe { (self.kernels.double)(from, weights, &mut after[..n]) };
             to.start..to.start + n
         });
-        let luma = feed.vertical.span(row).start;
+        let luma = feed.vertical.taps(row).0.first().map_or(0, |tap| tap.row as usize);
         let mixed = Mixed {
             luma: plane.row(luma).wrapping_add(groups.start),
             chroma: rows.map(|range| &numbers[range]),
             halved: chroma == Chroma::Halved,
             matrix,
-            flip: match pass.stores.first().map(|store| store.how) {
-                Some(How::Bytes(flip)) => flip,
-                _ => 0,
-            },
+            flip: pass.flip(),
             pixels: n,
         };
-        let place = |store: &Store| {
-            let plane = self.target.get(store.plane)?;
-            let x = pass.left * store.order.len() * store.element;
-            Some(plane.row(pass.top + row).wrapping_add(x))
-        };
-        let out = match &pass.stores[..] {
-            [one] => {
-                place(one).map(|at| Out::Packed { at, blue_first: one.order.first() == Some(&2) })
-            }
-            [a, b, c] => match [place(a), place(b), place(c)] {
-                [Some(a), Some(b), Some(c)] => Some(Out::Planes([a, b, c])),
-                _ => None,
-            },
-            _ => None,
-        };
-        if let Some(out) = out {
+        if let Some((out, _)) = self.out(pass.left, row) {
             // SAFETY: the row of luma is inside a held plane, and the content rectangle inside
             // the destination, which is held to write.
             unsafe { (self.kernels.mixed)(mixed, out) }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::colour::Matrix;
+use crate::engine::cpu::kernels::Tap;
 use crate::taps::Taps;
 
 /// Bits after the point of rows between kernels: values up to 255 and a little for rounding, or up
@@ -22,13 +23,15 @@ const NARROW_ALONG: usize = 16;
 /// Weights of source rows.
 #[derive(Debug)]
 pub(crate) struct Vertical {
-    first: Vec<usize>,
-    count: usize,
-    weights: Vec<i32>,
+    taps: Vec<Tap>,
+    /// For each output row where its taps end, and what their sum begins with.
+    ends: Vec<(usize, i16)>,
     /// Bits after the point of the weights.
     pub(crate) bits: u32,
     /// Whether sums need 32 bits.
     pub(crate) wide: bool,
+    /// Rows that a plane must have.
+    pub(crate) rows: usize,
 }
 
 impl Vertical {
@@ -37,33 +40,34 @@ impl Vertical {
         let wide = taps.count > narrow_down(fraction);
         let bits = if wide { room(taps, widest, 32767.0) } else { fraction + 8 };
         let weights = rounded(taps, taps.count, bits);
-        Vertical { first: taps.first.clone(), count: taps.count, weights, bits, wide }
+        let mut all = vec![];
+        let ends =
+            taps.first.iter().zip(weights.chunks(taps.count.max(1))).map(|(first, weights)| {
+                let start = all.len();
+                let rows = weights.iter().enumerate().filter(|(_, weight)| **weight != 0);
+                all.extend(rows.map(|(at, weight)| Tap::new(first + at, *weight)));
+                (all.len(), Tap::lost(&all[start..]))
+            });
+        let ends = ends.collect();
+        let rows = all.iter().map(|tap| tap.row as usize + 1).max().unwrap_or(0);
+        Vertical { taps: all, ends, bits, wide, rows }
     }
 
-    /// Source rows of an output row, with their weights.
-    pub(crate) fn rows(&self, output: usize) -> impl Iterator<Item = (usize, i32)> {
-        let first = self.first.get(output).copied().unwrap_or(0);
-        let weights = self.weights.get(output * self.count..(output + 1) * self.count);
-        let weights = weights.unwrap_or(&[]).iter().enumerate();
-        weights.filter(|(_, weight)| **weight != 0).map(move |(at, weight)| (first + at, *weight))
-    }
-}
-
-impl Vertical {
-    /// The source rows from the first to the last of an output row.
-    pub(crate) fn span(&self, output: usize) -> Range<usize> {
-        let first = self.first.get(output).copied().unwrap_or(0);
-        first..first + self.count
+    /// Source rows of an output row, with their weights, and what their sum begins with.
+    pub(crate) fn taps(&self, output: usize) -> (&[Tap], i16) {
+        let Some(&(end, begin)) = self.ends.get(output) else { return (&[], 0) };
+        let start = output.checked_sub(1).map_or(0, |before| self.ends[before].0);
+        (&self.taps[start..end], begin)
     }
 
     /// Whether every output row is a source row.
     pub(crate) fn is_copy(&self) -> bool {
-        self.count == 1
+        self.taps.len() == self.ends.len()
     }
 
     /// Whether two output rows are made of the same rows in the same way.
     pub(crate) fn alike(&self, one: usize, other: usize) -> bool {
-        self.rows(one).eq(self.rows(other))
+        self.taps(one).0 == self.taps(other).0
     }
 }
 
@@ -71,13 +75,13 @@ impl Vertical {
 pub(crate) const LANES: usize = 16;
 
 /// Weights of samples along a row.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Horizontal {
     /// First sample of each output.
     pub(crate) first: Vec<usize>,
     /// Samples of each output; even where sums need 32 bits.
     pub(crate) count: usize,
-    /// `count` weights for each output.
+    /// `count` weights for each output, twice in a row where sums are of 16 bits.
     pub(crate) weights: Vec<i16>,
     /// Bits after the point of the weights.
     pub(crate) bits: u32,
@@ -95,9 +99,21 @@ impl Horizontal {
         // since weights below zero let the others sum to more than one.
         let bits = if wide { room(taps, 15, 32767.0) } else { 15 };
         let count = if wide { taps.count.next_multiple_of(2) } else { taps.count };
-        let narrowed = |weight: i32| weight.clamp(-32768, 32767) as i16;
-        let weights = rounded(taps, count, bits).into_iter().map(narrowed).collect();
+        let repeated = if wide { 1 } else { 2 };
+        let narrowed =
+            |weight| std::iter::repeat_n(i32::clamp(weight, -32768, 32767) as i16, repeated);
+        let weights = rounded(taps, count, bits).into_iter().flat_map(narrowed).collect();
         Horizontal { first: taps.first.clone(), count, weights, bits, wide }
+    }
+
+    /// The weights of the outputs from `output` on.
+    pub(crate) fn weights_from(&self, output: usize) -> &[i16] {
+        &self.weights[output * self.stride()..]
+    }
+
+    /// Weights from one output to the next.
+    fn stride(&self) -> usize {
+        if self.wide { self.count } else { 2 * self.count }
     }
 
     /// The samples that some outputs are made of: from the first to one past the last.
@@ -105,8 +121,9 @@ impl Horizontal {
         let (mut start, mut end) = (usize::MAX, 0);
         for output in outputs {
             let first = self.first[output];
-            let weights = &self.weights[output * self.count..][..self.count];
+            let weights = &self.weights_from(output)[..self.stride()];
             let last = weights.iter().rposition(|weight| *weight != 0).unwrap_or(0);
+            let last = last * self.count / self.stride();
             (start, end) = (start.min(first), end.max(first + last + 1));
         }
         start.min(end)..end
@@ -189,10 +206,11 @@ mod tests {
                 let vertical = Vertical::new(&taps, 7, 22);
                 let horizontal = Horizontal::new(&taps);
                 for output in 0..outputs {
-                    let sum: i32 = vertical.rows(output).map(|(_, weight)| weight).sum();
+                    let sum: i32 = vertical.taps(output).0.iter().map(Tap::weight).sum();
                     assert_eq!(sum, 1 << vertical.bits, "{filter} {pixels} {outputs}");
-                    let own = &horizontal.weights[output * horizontal.count..];
-                    let sum: i32 = own[..horizontal.count].iter().map(|w| i32::from(*w)).sum();
+                    let own = &horizontal.weights_from(output)[..horizontal.stride()];
+                    let own = own.iter().step_by(horizontal.stride() / horizontal.count);
+                    let sum: i32 = own.map(|weight| i32::from(*weight)).sum();
                     // A single weight is one, which needs no multiplication.
                     assert!(
                         horizontal.count == 1 || sum == 1 << horizontal.bits,

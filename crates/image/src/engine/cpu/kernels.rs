@@ -2,7 +2,7 @@
 //!
 //! Every set has the same functions with the same results, bit by bit where they are integers:
 //! tests compare each with [`portable`].
-use crate::engine::cpu::fixed::FixedMatrix;
+use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
 pub(crate) mod portable;
 
@@ -13,10 +13,10 @@ pub(crate) mod avx2;
 mod tests;
 
 /// A source row and its weight.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tap {
-    /// Bytes from the first row of the plane.
-    pub(crate) row: usize,
+    /// Its number in the plane.
+    pub(crate) row: u32,
     /// The weight without its sign, twice: what fills a vector of 16-bit numbers.
     pub(crate) twice: u32,
     pub(crate) negative: bool,
@@ -26,7 +26,7 @@ impl Tap {
     /// A weight of at most 16 bits beside its sign.
     pub(crate) fn new(row: usize, weight: i32) -> Tap {
         let twice = (weight.unsigned_abs() & 0xffff).wrapping_mul(0x1_0001);
-        Tap { row, twice, negative: weight < 0 }
+        Tap { row: row as u32, twice, negative: weight < 0 }
     }
 
     pub(crate) fn weight(&self) -> i32 {
@@ -54,6 +54,16 @@ pub(crate) struct Sum<'a> {
     pub(crate) begin: i16,
     /// The byte of the plane's first row that the first output is made of.
     pub(crate) first: *const u8,
+    /// Bytes from a row to the next.
+    pub(crate) stride: usize,
+}
+
+impl Sum<'_> {
+    /// Where a tap's row has the first byte.
+    #[inline(always)]
+    pub(crate) fn row(&self, tap: &Tap) -> *const u8 {
+        self.first.wrapping_add(tap.row as usize * self.stride)
+    }
 }
 
 /// Some outputs of a table along the row.
@@ -65,11 +75,19 @@ pub(crate) struct Along<'a> {
     pub(crate) start: usize,
     /// Columns from one sample to the next.
     pub(crate) step: usize,
-    /// Weights of all outputs, `count` for each.
+    /// Weights of all outputs, `count` for each: twice in a row where sums are of 16 bits, so that
+    /// they fill a vector as they are.
     pub(crate) weights: &'a [i16],
     pub(crate) count: usize,
     pub(crate) bits: u32,
     pub(crate) wide: bool,
+}
+
+impl Along<'_> {
+    /// How often a weight is in `weights`.
+    pub(crate) fn repeated(&self) -> usize {
+        if self.wide { 1 } else { 2 }
+    }
 }
 
 /// Rows to be stored, one for each element of a pixel in the order of memory.
@@ -99,6 +117,7 @@ pub(crate) enum Real {
     I8,
 }
 
+type HorizontalKernel = unsafe fn(Along<'_>, &[&[i16]], &mut [&mut [i16]]);
 type MatrixKernel = unsafe fn(&FixedMatrix, [&[i16]; 3], [&mut [i16]; 3]);
 
 /// Luma in bytes and chroma in summed rows, to be stored as bytes of red, green and blue.
@@ -111,6 +130,19 @@ pub(crate) struct Mixed<'a> {
     pub(crate) halved: bool,
     pub(crate) matrix: &'a FixedMatrix,
     pub(crate) flip: u8,
+    pub(crate) pixels: usize,
+}
+
+/// Columns of red, green and blue, or what a matrix makes them of, to be stored as bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Columns<'a> {
+    pub(crate) from: [&'a [i16]; 3],
+    pub(crate) matrix: Option<&'a FixedMatrix>,
+    /// Bits after the point of red, green and blue.
+    pub(crate) fraction: u32,
+    pub(crate) flip: u8,
+    /// Rows of the band.
+    pub(crate) rows: usize,
     pub(crate) pixels: usize,
 }
 
@@ -140,12 +172,19 @@ pub(crate) struct Kernels {
     pub(crate) split_pairs: unsafe fn(&[i16], &mut [i16], &mut [i16]),
     /// Every third number to each of three rows.
     pub(crate) split_triples: unsafe fn(&[i16], [&mut [i16]; 3]),
+    /// As `bytes` for a band of [`LANES`] rows, which become columns of [`LANES`] numbers each.
+    /// There is room for the rows, `stride` apart.
+    pub(crate) band: unsafe fn(&[Sum<'_>; LANES], &mut [i16], usize, &mut [i16]),
     /// Rows of numbers, `stride` apart, to columns of [`LANES`] numbers each.
     pub(crate) to_columns: unsafe fn(&[i16], usize, &mut [i16]),
     /// Columns of [`LANES`] numbers each to rows, `stride` apart.
     pub(crate) to_rows: unsafe fn(&[i16], usize, &mut [i16]),
-    /// Each output column is the weighted sum of a run of columns.
-    pub(crate) horizontal: unsafe fn(Along<'_>, &[i16], &mut [i16]),
+    /// Each output column is the weighted sum of a run of columns: the same for several
+    /// components, each of which has its first column and its outputs.
+    pub(crate) horizontal: HorizontalKernel,
+    /// A band of at least [`LANES`] columns through a matrix and stored as bytes; where there is
+    /// none, `matrix`, `to_rows` and `store_bytes` do it.
+    pub(crate) store_columns: Option<unsafe fn(Columns<'_>, Out, [usize; 3])>,
     /// Three rows through a colour matrix.
     pub(crate) matrix: MatrixKernel,
     /// Twice as many numbers, each between its neighbours by these weights: of the one before and

@@ -30,12 +30,17 @@ pub(crate) struct Pass {
     /// For each component of the source how its rows become rows of the output's width; `None`
     /// for those that no output needs.
     pub(crate) along: Vec<Option<Horizontal>>,
+    /// For each feed its components in sets of those that are resized alike, in the order in which
+    /// their columns are kept.
+    pub(crate) alike: Vec<Vec<Vec<usize>>>,
     /// Whether rows have the output's width as they are.
     pub(crate) straight: bool,
     /// Whether luma may go straight to red, green and blue, and how chroma joins it.
     pub(crate) direct: Option<Chroma>,
     pub(crate) matrix: Option<FixedMatrix>,
     pub(crate) stores: Vec<Store>,
+    /// Whether those are bytes of red, green and blue.
+    pub(crate) rgb_bytes: bool,
     /// Bits after the point of summed rows.
     pub(crate) sum_fraction: u32,
     /// Bits after the point of finished rows.
@@ -90,8 +95,9 @@ pub(crate) struct Scratch {
     pub(crate) skip: [usize; 4],
     /// Bands in columns.
     pub(crate) columns: [Range<usize>; 4],
-    /// Columns of the output's width.
+    /// Columns of the output's width, and where the first of them are: after all columns.
     pub(crate) resized: [Range<usize>; 4],
+    pub(crate) resized_start: usize,
     /// Columns after the colour matrix; rows where nothing is resized.
     pub(crate) colours: [Range<usize>; 3],
     /// Finished rows of each component.
@@ -189,13 +195,16 @@ impl Pass {
         let tiles = tiles(&feeds, &along, across, straight);
         let fraction = if matrix.is_some() { sum_fraction - MATRIX_COST } else { sum_fraction };
         let content = recipe.geometry.content;
+        let alike = feeds.iter().map(|feed| alike(feed, &along, source)).collect();
         let mut pass = Pass {
             feeds,
             source,
+            alike,
             along,
             straight,
             direct,
             matrix,
+            rgb_bytes: is_rgb_bytes(&stores),
             stores,
             sum_fraction,
             fraction,
@@ -207,6 +216,14 @@ impl Pass {
         };
         pass.lay_out();
         pass
+    }
+
+    /// What bytes are combined with by exclusive or.
+    pub(crate) fn flip(&self) -> u8 {
+        match self.stores.first().map(|store| store.how) {
+            Some(How::Bytes(flip)) => flip,
+            _ => 0,
+        }
     }
 
     /// Finds places in the scratch memory for the largest tile.
@@ -258,6 +275,7 @@ impl Pass {
             scratch.bands[index] = scratch.take_rows(groups * numbers, LANES);
             scratch.columns[index] = scratch.take((groups + beyond) * numbers * LANES);
         }
+        scratch.resized_start = scratch.len;
         for (component, _) in self.along.iter().enumerate().filter(|(_, table)| table.is_some()) {
             scratch.resized[component] = scratch.take(outputs * LANES);
         }
@@ -293,6 +311,24 @@ fn tiles(feeds: &[Feed], along: &[Option<Horizontal>], across: usize, straight: 
     (0..across).step_by(step).map(cut).collect()
 }
 
+/// The components of a feed in sets of those that are resized alike.
+fn alike(feed: &Feed, along: &[Option<Horizontal>], source: &[Component]) -> Vec<Vec<usize>> {
+    let mut sets: Vec<Vec<usize>> = vec![];
+    let mut components = feed.shape.components().to_vec();
+    components.sort_unstable();
+    for component in components.into_iter().filter(|&component| along[component].is_some()) {
+        let same = |set: &&mut Vec<usize>| {
+            let step = |component: usize| source[component].step;
+            along[set[0]] == along[component] && step(set[0]) == step(component)
+        };
+        match sets.iter_mut().find(same) {
+            Some(set) => set.push(component),
+            None => sets.push(vec![component]),
+        }
+    }
+    sets
+}
+
 /// How components `own` are stored, plane by plane.
 fn stores(recipe: &Recipe, all: &[Component], own: &[usize]) -> Vec<Store> {
     let mut stores: Vec<Store> = vec![];
@@ -313,6 +349,18 @@ fn stores(recipe: &Recipe, all: &[Component], own: &[usize]) -> Vec<Store> {
         store.how = how(recipe.target.dtype, &recipe.affine, &store.order);
     }
     stores
+}
+
+/// Whether bytes of red, green and blue are stored and nothing else.
+pub(crate) fn is_rgb_bytes(stores: &[Store]) -> bool {
+    let order = |store: &Store| store.order.clone();
+    let bytes = stores.iter().all(|store| matches!(store.how, How::Bytes(_)));
+    bytes
+        && match stores {
+            [one] => matches!(order(one)[..], [0, 1, 2] | [2, 1, 0]),
+            [a, b, c] => [order(a), order(b), order(c)] == [[0], [1], [2]],
+            _ => false,
+        }
 }
 
 fn how(dtype: DType, affine: &Affine, order: &[usize]) -> How {

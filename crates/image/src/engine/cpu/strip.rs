@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 
 use crate::engine::cpu::feed::{Feed, Shape};
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::{Along, Finished, Kernels, Sum, Tap};
-use crate::engine::cpu::prepare::{How, Pass, Store, Tile};
+use crate::engine::cpu::kernels::{Along, Kernels, Sum};
+use crate::engine::cpu::prepare::{Pass, Tile};
 use crate::held::PlaneAddress;
 
 /// What a strip works on.
@@ -29,9 +29,6 @@ pub(crate) struct Strip<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     numbers: Vec<i16>,
-    taps: Vec<Tap>,
-    /// Where in `taps` those of each row of each feed are.
-    spans: Vec<Range<usize>>,
 }
 
 impl Strip<'_> {
@@ -42,7 +39,7 @@ impl Strip<'_> {
     /// of images of the kind that the pass was prepared for. No other thread makes these rows.
     pub(crate) unsafe fn run(&self, rows: Range<usize>, workspace: &mut Workspace) {
         let pass = self.pass;
-        let Workspace { numbers, taps, spans } = workspace;
+        let Workspace { numbers } = workspace;
         if numbers.len() < pass.scratch.len {
             numbers.resize(pass.scratch.len, 0);
         }
@@ -50,17 +47,7 @@ impl Strip<'_> {
         let (band, first) = (if pass.straight { 1 } else { LANES }, rows.start);
         for start in rows.clone().step_by(band) {
             let rows = start..(start + band).min(rows.end);
-            taps.clear();
-            spans.clear();
-            for feed in &pass.feeds {
-                for row in rows.clone() {
-                    let from = taps.len();
-                    self.add_taps(feed, row, taps);
-                    spans.push(from..taps.len());
-                }
-            }
             for tile in &pass.tiles {
-                let sums = spans.iter().map(|span| &taps[span.clone()]);
                 // SAFETY: the caller's promise.
                 unsafe {
                     if let Some(chroma) = pass.direct {
@@ -69,73 +56,84 @@ impl Strip<'_> {
                                 .iter()
                                 .all(|feed| feed.vertical.alike(rows.start - 1, rows.start));
                         if !known {
-                            let skip = rows.len();
-                            self.sum(tile, 1, rows.len(), sums.skip(skip), numbers);
+                            self.sum_rows(tile, 1, rows.start, numbers);
                         }
                         self.store_direct(rows.start, chroma, numbers);
-                        continue;
-                    }
-                    self.sum(tile, 0, rows.len(), sums, numbers);
-                    if pass.straight {
+                    } else if pass.straight {
+                        self.sum_rows(tile, 0, rows.start, numbers);
                         self.colour(tile.outputs.len(), numbers);
                         self.store_row(tile, rows.start, numbers);
                     } else {
-                        self.resize(tile, numbers);
-                        self.colour(tile.outputs.len() * LANES, numbers);
-                        self.store_band(tile, &rows, numbers);
+                        self.resize(tile, &rows, numbers);
+                        if !self.store_columns(tile, &rows, numbers) {
+                            self.colour(tile.outputs.len() * LANES, numbers);
+                            self.store_band(tile, &rows, numbers);
+                        }
                     }
                 }
             }
         }
     }
 
-    /// The source rows of an output row.
-    fn add_taps(&self, feed: &Feed, row: usize, taps: &mut Vec<Tap>) {
-        let Some(plane) = self.source.get(feed.plane) else { return };
-        let rows = feed.vertical.rows(row);
-        taps.extend(rows.map(|(row, weight)| Tap::new(plane.row_offset(row), weight)));
+    /// How source rows of a tile are summed: all but the taps.
+    fn sum(&self, feed: &Feed, groups: &Range<usize>) -> Option<Sum<'_>> {
+        let plane = self.source.get(feed.plane)?;
+        let bytes = feed.shape.group_bytes();
+        // By construction; addresses depend on it.
+        assert!(groups.end * bytes <= plane.row_bytes() && feed.vertical.rows <= plane.rows());
+        Some(Sum {
+            taps: &[],
+            bits: feed.vertical.bits,
+            fraction: self.pass.sum_fraction,
+            wide: feed.vertical.wide,
+            begin: 0,
+            first: plane.row(0).wrapping_add(groups.start * bytes),
+            stride: plane.stride(),
+        })
     }
 
-    /// Sums source rows of the feeds from `feeds` on into the band's rows, for one tile.
+    /// Sums source rows of the feeds from `feeds` on into rows, each component to its own.
     ///
     /// # Safety
     /// As [`Strip::run`].
-    unsafe fn sum<'t>(
-        &self,
-        tile: &Tile,
-        feeds: usize,
-        rows: usize,
-        mut taps: impl Iterator<Item = &'t [Tap]>,
-        numbers: &mut [i16],
-    ) {
-        let all = self.pass.feeds.iter().zip(&tile.groups).enumerate().skip(feeds);
-        for (index, (feed, groups)) in all {
-            let Some(plane) = self.source.get(feed.plane) else { continue };
-            let bytes = feed.shape.group_bytes();
-            debug_assert!(groups.end * bytes <= plane.row_bytes());
-            let sum = Sum {
-                taps: &[],
-                bits: feed.vertical.bits,
-                fraction: self.pass.sum_fraction,
-                wide: feed.vertical.wide,
-                begin: 0,
-                first: plane.row(0).wrapping_add(groups.start * bytes),
-            };
-            for row in 0..rows {
-                let taps = taps.next().unwrap_or(&[]);
-                let sum = Sum { taps, begin: Tap::lost(taps), ..sum };
-                // SAFETY: the groups lie inside the rows of a held plane, since taps stay inside
-                // the image, and the rows of the scratch memory are at least as long.
-                unsafe {
-                    if self.pass.straight {
-                        self.sum_row(feed.shape, sum, groups.len(), numbers);
-                    } else {
-                        let len = groups.len() * feed.shape.numbers();
-                        let out = &mut numbers[self.pass.scratch.bands[index].row(row, len)];
-                        let words = feed.shape.is_words();
-                        (if words { self.kernels.words } else { self.kernels.bytes })(sum, out);
-                    }
+    unsafe fn sum_rows(&self, tile: &Tile, feeds: usize, row: usize, numbers: &mut [i16]) {
+        for (feed, groups) in self.pass.feeds.iter().zip(&tile.groups).skip(feeds) {
+            let Some(sum) = self.sum(feed, groups) else { continue };
+            let (taps, begin) = feed.vertical.taps(row);
+            // SAFETY: the groups lie inside the rows of a held plane, and the rows of the scratch
+            // memory are at least as long.
+            unsafe { self.sum_row(feed.shape, Sum { taps, begin, ..sum }, groups.len(), numbers) };
+        }
+    }
+
+    /// Sums source rows of a feed into a band's columns.
+    ///
+    /// # Safety
+    /// As [`Strip::run`].
+    unsafe fn sum_band(&self, index: usize, tile: &Tile, rows: &Range<usize>, numbers: &mut [i16]) {
+        let (feed, groups) = (&self.pass.feeds[index], &tile.groups[index]);
+        let Some(sum) = self.sum(feed, groups) else { return };
+        let scratch = &self.pass.scratch;
+        let (band, columns) = (scratch.bands[index], scratch.columns[index].clone());
+        let [band_rows, columns] = parts(numbers, [band.all(), columns]);
+        let n = groups.len() * feed.shape.numbers();
+        let columns = &mut columns[..n * LANES];
+        // Rows beyond the last are sums of nothing.
+        let sums: [Sum<'_>; LANES] = std::array::from_fn(|lane| {
+            let row = rows.start + lane;
+            let (taps, begin) = if row < rows.end { feed.vertical.taps(row) } else { (&[][..], 0) };
+            Sum { taps, begin, ..sum }
+        });
+        // SAFETY: the groups lie inside the rows of a held plane, and the rows of the scratch
+        // memory are at least as long.
+        unsafe {
+            if feed.shape.is_words() {
+                for (sum, row) in sums.iter().zip(band_rows.chunks_mut(band.stride)) {
+                    (self.kernels.words)(*sum, &mut row[..n]);
                 }
+                (self.kernels.to_columns)(band_rows, band.stride, columns);
+            } else {
+                (self.kernels.band)(&sums, band_rows, band.stride, columns);
             }
         }
     }
@@ -190,165 +188,54 @@ impl Strip<'_> {
         }
     }
 
-    /// Summed rows to columns of the output's width.
+    /// Source rows to columns of the output's width.
     ///
     /// # Safety
-    /// The kernels must be those of this processor.
-    unsafe fn resize(&self, tile: &Tile, numbers: &mut [i16]) {
+    /// As [`Strip::run`].
+    unsafe fn resize(&self, tile: &Tile, rows: &Range<usize>, numbers: &mut [i16]) {
         let scratch = &self.pass.scratch;
         for (index, (feed, groups)) in self.pass.feeds.iter().zip(&tile.groups).enumerate() {
-            let (band, columns) = (scratch.bands[index], scratch.columns[index].clone());
-            let [rows, turned] = parts(numbers, [band.all(), columns.clone()]);
-            let turned = &mut turned[..groups.len() * feed.shape.numbers() * LANES];
             // SAFETY: the caller's promise.
-            unsafe { (self.kernels.to_columns)(rows, band.stride, turned) };
-            for &component in feed.shape.components() {
-                let Some(table) = &self.pass.along[component] else { continue };
-                let place = self.pass.source[component];
-                let start = scratch.resized[component].start;
-                let outputs = start..start + tile.outputs.len() * LANES;
-                let [columns, resized] = parts(numbers, [columns.clone(), outputs]);
+            unsafe { self.sum_band(index, tile, rows, numbers) };
+            let columns = scratch.columns[index].clone();
+            for set in &self.pass.alike[index] {
+                let Some(table) = &self.pass.along[set[0]] else { continue };
                 let along = Along {
                     first: &table.first[tile.outputs.clone()],
-                    start: groups.start * feed.shape.samples(component),
-                    step: place.step,
-                    weights: &table.weights[tile.outputs.start * table.count..],
+                    start: groups.start * feed.shape.samples(set[0]),
+                    step: self.pass.source[set[0]].step,
+                    weights: table.weights_from(tile.outputs.start),
                     count: table.count,
                     bits: table.bits,
                     wide: table.wide,
                 };
-                // SAFETY: the caller's promise.
-                unsafe {
-                    (self.kernels.horizontal)(along, &columns[place.first * LANES..], resized)
-                };
-            }
-        }
-    }
-
-    /// Where the numbers of a component are before the colour matrix.
-    fn plain(&self, component: usize) -> usize {
-        let scratch = &self.pass.scratch;
-        match (self.pass.along.get(component), self.pass.straight) {
-            (Some(Some(_)), true) => scratch.rows[component].start + scratch.skip[component],
-            (Some(Some(_)), false) => scratch.resized[component].start,
-            _ => scratch.opaque.start,
-        }
-    }
-
-    /// `n` numbers of each component through the colour matrix.
-    fn colour(&self, n: usize, numbers: &mut [i16]) {
-        let Some(matrix) = &self.pass.matrix else { return };
-        let colours = &self.pass.scratch.colours;
-        let (before, after) = numbers.split_at_mut(colours[0].start);
-        let used = |component: usize| matches!(self.pass.along.get(component), Some(Some(_)));
-        let any = (0..3).find(|&component| used(component)).unwrap_or(0);
-        let from = [0, 1, 2].map(|component| {
-            // A component that the matrix ignores may be any other.
-            let component = if used(component) { component } else { any };
-            &before[self.plain(component)..][..n]
-        });
-        let own = |range: &Range<usize>| {
-            let start = range.start - colours[0].start;
-            start..start + n
-        };
-        let to = parts(after, [own(&colours[0]), own(&colours[1]), own(&colours[2])]);
-        // SAFETY: the kernels are those of this processor.
-        unsafe { (self.kernels.matrix)(matrix, from, to) }
-    }
-
-    /// Where the finished numbers of a component are.
-    fn finished(&self, component: usize) -> usize {
-        let colours = &self.pass.scratch.colours;
-        match (&self.pass.matrix, colours.get(component)) {
-            (Some(_), Some(range)) => range.start,
-            _ => self.plain(component),
-        }
-    }
-
-    /// Whether a component is the same everywhere: alpha that the source does not have.
-    fn is_opaque(&self, component: usize) -> bool {
-        self.finished(component) == self.pass.scratch.opaque.start
-    }
-
-    /// # Safety
-    /// As [`Strip::run`].
-    unsafe fn store_row(&self, tile: &Tile, row: usize, numbers: &[i16]) {
-        for store in &self.pass.stores {
-            let n = tile.outputs.len();
-            let rows = store.order.iter().map(|&index| &numbers[self.finished(index)..][..n]);
-            let rows: SmallVec<[&[i16]; 4]> = rows.collect();
-            let at = (self.pass.left + tile.outputs.start, self.pass.top + row);
-            // SAFETY: the caller's promise.
-            unsafe { self.store(store, &rows, n, at) };
-        }
-    }
-
-    /// Stores a band: turned back to rows, or its columns as rows of a turned picture.
-    ///
-    /// # Safety
-    /// As [`Strip::run`].
-    unsafe fn store_band(&self, tile: &Tile, rows: &Range<usize>, numbers: &mut [i16]) {
-        let (pass, n) = (self.pass, tile.outputs.len());
-        if self.transposed {
-            for (at, output) in tile.outputs.clone().enumerate() {
-                for store in &pass.stores {
-                    let column = |&index: &usize| {
-                        let at = if self.is_opaque(index) { 0 } else { at * LANES };
-                        &numbers[self.finished(index) + at..][..LANES]
-                    };
-                    let columns: SmallVec<[&[i16]; 4]> = store.order.iter().map(column).collect();
-                    let at = (pass.left + rows.start, pass.top + output);
-                    // SAFETY: the caller's promise.
-                    unsafe { self.store(store, &columns, rows.len(), at) };
+                // Columns lie before all that is made of them.
+                let (before, after) = numbers.split_at_mut(scratch.resized_start);
+                let mut from: SmallVec<[&[i16]; 4]> = SmallVec::new();
+                let mut out: SmallVec<[&mut [i16]; 4]> = SmallVec::new();
+                let (mut rest, mut passed) = (after, scratch.resized_start);
+                for &component in set {
+                    from.push(
+                        &before[columns.clone()][self.pass.source[component].first * LANES..],
+                    );
+                    let start = scratch.resized[component].start;
+                    let (own, others) = std::mem::take(&mut rest)
+                        .split_at_mut(start + tile.outputs.len() * LANES - passed);
+                    out.push(&mut own[start - passed..]);
+                    (rest, passed) = (others, start + tile.outputs.len() * LANES);
                 }
-            }
-            return;
-        }
-        for &component in pass.stores.iter().flat_map(|store| &store.order) {
-            if self.is_opaque(component) {
-                continue;
-            }
-            let start = self.finished(component);
-            let back = pass.scratch.finished[component];
-            let [columns, back_of] = parts(numbers, [start..start + n * LANES, back.all()]);
-            // SAFETY: the kernels are those of this processor.
-            unsafe { (self.kernels.to_rows)(columns, back.stride, back_of) };
-        }
-        for row in 0..rows.len() {
-            for store in &pass.stores {
-                let row_of = |&index: &usize| match self.is_opaque(index) {
-                    true => &numbers[pass.scratch.opaque.start..][..n],
-                    false => &numbers[pass.scratch.finished[index].row(row, n)],
-                };
-                let finished: SmallVec<[&[i16]; 4]> = store.order.iter().map(row_of).collect();
-                let at = (pass.left + tile.outputs.start, pass.top + rows.start + row);
                 // SAFETY: the caller's promise.
-                unsafe { self.store(store, &finished, n, at) };
-            }
-        }
-    }
-
-    /// Stores `pixels` pixels of finished rows at (`x`, `y`) of a plane.
-    ///
-    /// # Safety
-    /// As [`Strip::run`].
-    unsafe fn store(&self, store: &Store, rows: &[&[i16]], pixels: usize, (x, y): (usize, usize)) {
-        let Some(plane) = self.target.get(store.plane) else { return };
-        let out = plane.row(y).wrapping_add(x * rows.len() * store.element);
-        let finished = Finished { rows, fraction: self.pass.fraction, pixels };
-        // SAFETY: the content rectangle is inside the image, by construction of the geometry, and
-        // the plane is held to write.
-        unsafe {
-            match &store.how {
-                How::Bytes(flip) => (self.kernels.store_bytes)(finished, *flip, out),
-                How::Scaled(real, scale) => (self.kernels.store_real)(finished, scale, *real, out),
+                unsafe { (self.kernels.horizontal)(along, &from, &mut out) };
             }
         }
     }
 }
 
 /// Several parts of the scratch memory at once.
-fn parts<const N: usize>(numbers: &mut [i16], ranges: [Range<usize>; N]) -> [&mut [i16]; N] {
+pub(super) fn parts<const N: usize>(
+    numbers: &mut [i16],
+    ranges: [Range<usize>; N],
+) -> [&mut [i16]; N] {
     match numbers.get_disjoint_mut(ranges) {
         Ok(parts) => parts,
         Err(_) => unreachable!("parts of the scratch memory do not overlap"),

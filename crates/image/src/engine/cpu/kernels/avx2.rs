@@ -2,11 +2,14 @@
 //!
 //! Vectors pass through no iterator and no `array::map`: those are compiled without the instructions,
 //! and a closure that uses them is then a call for every vector.
+#![expect(clippy::needless_range_loop, reason = "vectors pass through no iterator")]
 
 use std::arch::is_x86_feature_detected;
 
 use super::Kernels;
 
+mod band;
+mod finish;
 mod horizontal;
 mod lanes;
 mod matrix;
@@ -21,6 +24,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     bytes: vertical::bytes,
     pairs: vertical::pairs,
     words: vertical::words,
+    band: band::band,
     split_pairs: lanes::split_pairs,
     split_triples: lanes::split_triples,
     to_columns: turn::to_columns,
@@ -29,6 +33,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     matrix: matrix::matrix,
     double: mixed::double,
     mixed: mixed::mixed,
+    store_columns: Some(finish::store_columns),
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
 };

@@ -11,6 +11,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     bytes,
     pairs,
     words,
+    band,
     split_pairs,
     split_triples,
     to_columns,
@@ -19,6 +20,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     matrix,
     double,
     mixed,
+    store_columns: None,
     store_bytes,
     store_real,
 };
@@ -66,7 +68,7 @@ pub(super) unsafe fn pairs(sum: Sum<'_>, even: &mut [i16], odd: &mut [i16]) {
 #[inline(always)]
 unsafe fn pair_of(sum: Sum<'_>, at: usize) -> (i16, i16) {
     // SAFETY: the caller's promise.
-    let byte = |tap: &Tap, at: usize| unsafe { *sum.first.wrapping_add(tap.row + at) };
+    let byte = |tap: &Tap, at: usize| unsafe { *sum.row(tap).wrapping_add(at) };
     // SAFETY: the caller's promise.
     let even = unsafe { even_of(sum, at) };
     if sum.wide {
@@ -88,7 +90,7 @@ unsafe fn pair_of(sum: Sum<'_>, at: usize) -> (i16, i16) {
 #[inline(always)]
 unsafe fn even_of(sum: Sum<'_>, at: usize) -> i16 {
     // SAFETY: the caller's promise.
-    let byte = |tap: &Tap| unsafe { *sum.first.wrapping_add(tap.row + at) };
+    let byte = |tap: &Tap| unsafe { *sum.row(tap).wrapping_add(at) };
     if sum.wide {
         return wide_sum(sum, |tap| i32::from(byte(tap)));
     }
@@ -111,21 +113,32 @@ fn wide_sum(sum: Sum<'_>, value: impl Fn(&Tap) -> i32) -> i16 {
 pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
     for (index, out) in out.iter_mut().enumerate() {
         // SAFETY: as many words as outputs, by the caller's promise; rows may be unaligned.
-        let word = |row: usize| unsafe {
-            sum.first.wrapping_add(row).cast::<u16>().wrapping_add(index).read_unaligned()
-        };
+        let word =
+            |tap: &Tap| unsafe { sum.row(tap).cast::<u16>().wrapping_add(index).read_unaligned() };
         *out = if sum.wide {
-            let terms = sum.taps.iter().map(|tap| i32::from(word(tap.row) >> 1) * tap.weight());
+            let terms = sum.taps.iter().map(|tap| i32::from(word(tap) >> 1) * tap.weight());
             let shift = sum.bits + 7 - sum.fraction;
             saturated((terms.sum::<i32>() + (1 << shift >> 1)) >> shift)
         } else {
             let mut total = sum.begin;
             for tap in sum.taps {
-                add(&mut total, u32::from(word(tap.row)), tap.weight());
+                add(&mut total, u32::from(word(tap)), tap.weight());
             }
             total
         };
     }
+}
+
+/// # Safety
+/// See [`Kernels`].
+unsafe fn band(sums: &[Sum<'_>; LANES], rows: &mut [i16], stride: usize, columns: &mut [i16]) {
+    let n = columns.len() / LANES;
+    for (sum, row) in sums.iter().zip(rows.chunks_mut(stride.max(1))) {
+        // SAFETY: the caller's promise.
+        unsafe { bytes(*sum, &mut row[..n]) };
+    }
+    // SAFETY: none is needed.
+    unsafe { to_columns(rows, stride, columns) };
 }
 
 /// Adds the upper half of the product of 16 bits and a weight.
@@ -183,10 +196,17 @@ pub(super) unsafe fn to_rows(columns: &[i16], stride: usize, to: &mut [i16]) {
 /// # Safety
 /// None is needed; the type is that of the table.
 #[inline(always)]
-pub(super) unsafe fn horizontal(along: Along<'_>, from: &[i16], out: &mut [i16]) {
+pub(super) unsafe fn horizontal(along: Along<'_>, from: &[&[i16]], out: &mut [&mut [i16]]) {
+    from.iter().zip(out).for_each(|(from, out)| component(along, from, out));
+}
+
+/// Weighted sums of one component.
+fn component(along: Along<'_>, from: &[i16], out: &mut [i16]) {
     let Along { first, start, step, weights, count, bits, wide } = along;
-    let outputs = out.chunks_exact_mut(LANES).zip(first).zip(weights.chunks_exact(count));
+    let every = along.repeated();
+    let outputs = out.chunks_exact_mut(LANES).zip(first).zip(weights.chunks_exact(every * count));
     for ((out, first), weights) in outputs {
+        let weights = weights.iter().step_by(every);
         let run = from[(first - start) * step * LANES..].chunks_exact(LANES).step_by(step);
         if count == 1 {
             out.copy_from_slice(&from[(first - start) * step * LANES..][..LANES]);

@@ -1,7 +1,7 @@
 //! Each instruction set against plain Rust, at every length around its vectors.
 #![expect(unsafe_code, reason = "calls kernels")]
 
-use super::{Along, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap, best, portable};
+use super::{Along, Columns, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap, best, portable};
 use crate::colour::Matrix;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 use tenure_layout::Colour;
@@ -30,7 +30,7 @@ fn both<T: PartialEq + std::fmt::Debug>(what: &str, work: impl Fn(&Kernels) -> T
 fn sums(len: usize, weights: &[i32], wide: bool, work: impl Fn(&Kernels, Sum<'_>) -> Vec<i16>) {
     let plane = bytes(2 * len * weights.len(), 3);
     let taps: Vec<Tap> =
-        weights.iter().enumerate().map(|(row, weight)| Tap::new(row * 2 * len, *weight)).collect();
+        weights.iter().enumerate().map(|(row, weight)| Tap::new(row, *weight)).collect();
     let sum = Sum {
         taps: &taps,
         bits: 15,
@@ -38,6 +38,7 @@ fn sums(len: usize, weights: &[i32], wide: bool, work: impl Fn(&Kernels, Sum<'_>
         wide,
         begin: Tap::lost(&taps),
         first: plane.as_ptr(),
+        stride: 2 * len,
     };
     both(&format!("{len} sums of {weights:?}"), |kernels| work(kernels, sum));
 }
@@ -63,6 +64,14 @@ fn sums_of_rows() {
                 let (mut even, mut odd) = (vec![0; len], vec![0; len]);
                 (kernels.pairs)(sum, &mut even, &mut odd);
                 [even, odd].concat()
+            });
+            // SAFETY: as above.
+            sums(len, weights, wide, |kernels, sum| unsafe {
+                let (mut rows, mut columns) = (vec![0; (len + 7) * LANES], vec![0; len * LANES]);
+                let fewer = |row: usize| &sum.taps[..row.min(sum.taps.len())];
+                let band = std::array::from_fn(|row| Sum { taps: fewer(row), ..sum });
+                (kernels.band)(&band, &mut rows, len + 7, &mut columns);
+                columns
             });
         }
         // SAFETY: as above.
@@ -111,14 +120,19 @@ fn sums_along_rows() {
         let outputs = 37;
         let first: Vec<usize> = (0..outputs).map(|output| 4 + output * 3).collect();
         let weights = numbers(outputs * count, 8, 32768 / count as i32);
+        let twice = |weight: i16| [weight; 2];
+        let weights = if wide { weights } else { weights.into_iter().flat_map(twice).collect() };
         for step in 1..=4 {
-            let columns = numbers((outputs * 3 + count) * step * LANES, 9, 32_640);
+            let columns = numbers(((outputs * 3 + count) * step + 4) * LANES, 9, 32_640);
             let along =
                 Along { first: &first, start: 4, step, weights: &weights, count, bits: 15, wide };
             // SAFETY: the kernels are those of this processor.
             both(&format!("{count} samples"), |kernels| unsafe {
-                let mut out = vec![0; outputs * LANES];
-                (kernels.horizontal)(along, &columns, &mut out);
+                let all: [&[i16]; 4] =
+                    std::array::from_fn(|part| &columns[part.min(step - 1) * LANES..]);
+                let mut out = vec![vec![0; outputs * LANES]; step];
+                let mut own: Vec<&mut [i16]> = out.iter_mut().map(|out| &mut out[..]).collect();
+                (kernels.horizontal)(along, &all[..step], &mut own);
                 out
             });
         }
@@ -139,6 +153,76 @@ fn colours() {
                 (kernels.matrix)(&matrix, from, [a, b, c]);
                 out
             });
+        }
+    }
+}
+
+/// What `store_columns` does, one kernel after the other.
+fn stored_one_by_one(columns: Columns<'_>, packed: Option<bool>, len: usize) -> Vec<u8> {
+    let Columns { from, matrix, fraction, flip, rows, .. } = columns;
+    let mut colours = from.map(|part| part[..len * LANES].to_vec());
+    let kernels = &portable::KERNELS;
+    let [a, b, c] = &mut colours;
+    let mut turned = [vec![0; len * LANES], vec![0; len * LANES], vec![0; len * LANES]];
+    let mut out = vec![9u8; 3 * len * LANES];
+    // SAFETY: the portable kernels run everywhere, and there is room for three bytes of a pixel.
+    unsafe {
+        if let Some(matrix) = matrix {
+            (kernels.matrix)(matrix, from, [a, b, c]);
+        }
+        for (colour, turned) in colours.iter().zip(&mut turned) {
+            (kernels.to_rows)(colour, len, turned);
+        }
+        for row in 0..rows {
+            let [a, b, c] = [0, 1, 2].map(|colour| &turned[colour][row * len..][..len]);
+            let rows: [&[i16]; 3] = if packed == Some(true) { [c, b, a] } else { [a, b, c] };
+            let whole = Finished { rows: &rows, fraction, pixels: len };
+            match packed {
+                Some(_) => (kernels.store_bytes)(whole, flip, out[row * 3 * len..].as_mut_ptr()),
+                None => {
+                    for (plane, row_of) in rows.iter().enumerate() {
+                        let own = Finished { rows: &[*row_of], ..whole };
+                        let at = (plane * LANES + row) * len;
+                        (kernels.store_bytes)(own, flip, out[at..].as_mut_ptr());
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn columns_are_stored() {
+    let Some(kernel) = best().store_columns else { return };
+    let matrices = [Matrix::to_rgb(Colour::HD), Matrix::to_yuv(Colour::JPEG)];
+    let [to_rgb, to_yuv] = matrices.map(|matrix| FixedMatrix::new(&matrix, 7));
+    for len in LENGTHS.into_iter().filter(|len| *len >= LANES) {
+        let parts = [11, 12, 13].map(|seed| numbers(len * LANES, seed, 32_640));
+        for (matrix, rows) in [(None, 16), (Some(&to_rgb), 16), (Some(&to_yuv), 5), (None, 9)] {
+            let columns = Columns {
+                from: [&parts[0], &parts[1], &parts[2]],
+                matrix,
+                fraction: if matrix.is_some() { 5 } else { 7 },
+                flip: if rows == 5 { 0x80 } else { 0 },
+                rows,
+                pixels: len,
+            };
+            for packed in [Some(false), Some(true), None] {
+                let mut out = vec![9u8; 3 * len * LANES];
+                let first = out.as_mut_ptr();
+                let (to, stride) = match packed {
+                    Some(blue_first) => (Out::Packed { at: first, blue_first }, 3 * len),
+                    None => {
+                        let plane = |index: usize| first.wrapping_add(index * len * LANES);
+                        (Out::Planes([plane(0), plane(1), plane(2)]), len)
+                    }
+                };
+                // SAFETY: the kernels are those of this processor, and there is room.
+                unsafe { kernel(columns, to, [stride; 3]) };
+                let expected = stored_one_by_one(columns, packed, len);
+                assert!(out == expected, "{len} pixels, {rows} rows, packed {packed:?}");
+            }
         }
     }
 }

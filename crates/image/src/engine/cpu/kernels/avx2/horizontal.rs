@@ -9,19 +9,33 @@ use crate::engine::cpu::kernels::Along;
 /// # Safety
 /// The processor must have AVX2.
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn horizontal(along: Along<'_>, from: &[i16], out: &mut [i16]) {
-    let Along { count, wide, .. } = along;
-    // SAFETY: the processor has the instructions; the rest is checked where it is used.
+pub(super) unsafe fn horizontal(along: Along<'_>, from: &[&[i16]], out: &mut [&mut [i16]]) {
+    if along.count == 1 || along.wide {
+        for (from, out) in from.iter().zip(out) {
+            // SAFETY: the processor has the instructions; the rest is checked where it is used.
+            unsafe {
+                if along.count == 1 {
+                    copies(along, from, out)
+                } else {
+                    sums_of_32(along, from, out)
+                }
+            }
+        }
+        return;
+    }
+    // SAFETY: as above.
     unsafe {
-        match count {
-            1 => copies(along, from, out),
-            _ if wide => sums_of_32(along, from, out),
-            2 => narrow::<2>(along, from, out),
-            3 => narrow::<3>(along, from, out),
-            4 => narrow::<4>(along, from, out),
-            5 => narrow::<5>(along, from, out),
-            6 => narrow::<6>(along, from, out),
-            _ => sums_of_16(along, from, out),
+        match (from, out) {
+            ([a], [out_a]) => sums(along, [*a], [out_a]),
+            ([a, b], [out_a, out_b]) => sums(along, [*a, *b], [out_a, out_b]),
+            ([a, b, c], [out_a, out_b, out_c]) => {
+                sums(along, [*a, *b, *c], [out_a, out_b, out_c]);
+            }
+            (from, out) => {
+                for (from, out) in from.iter().zip(out) {
+                    sums(along, [*from], [out]);
+                }
+            }
         }
     }
 }
@@ -45,54 +59,75 @@ unsafe fn copies(along: Along<'_>, from: &[i16], out: &mut [i16]) {
     }
 }
 
-/// As many samples as are known when this is compiled.
+/// Sums of 16 bits, for components that share their weights.
 ///
 /// # Safety
 /// The processor must have AVX2.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn narrow<const COUNT: usize>(along: Along<'_>, from: &[i16], out: &mut [i16]) {
-    let Along { first, start, step, weights, .. } = along;
-    let outputs = first.len().min(out.len() / LANES);
-    for output in 0..outputs {
-        let (out, first) = (&mut out[output * LANES..][..LANES], first[output]);
-        let weights = &weights[output * COUNT..][..COUNT];
-        let run = &from[(first - start) * step * LANES..][..((COUNT - 1) * step + 1) * LANES];
-        let mut sum = _mm256_setzero_si256();
-        for (index, weight) in weights.iter().enumerate() {
-            // SAFETY: the run reaches to the last of COUNT columns.
-            let column =
-                unsafe { _mm256_loadu_si256(run.as_ptr().add(index * step * LANES).cast()) };
-            let part = _mm256_mulhrs_epi16(column, _mm256_set1_epi16(*weight));
-            sum = _mm256_add_epi16(sum, part);
+unsafe fn sums<const PARTS: usize>(
+    along: Along<'_>,
+    from: [&[i16]; PARTS],
+    out: [&mut [i16]; PARTS],
+) {
+    // SAFETY: the processor has the instructions.
+    unsafe {
+        match along.count {
+            2 => sums_of_16::<2, PARTS>(along, from, out),
+            3 => sums_of_16::<3, PARTS>(along, from, out),
+            4 => sums_of_16::<4, PARTS>(along, from, out),
+            5 => sums_of_16::<5, PARTS>(along, from, out),
+            6 => sums_of_16::<6, PARTS>(along, from, out),
+            _ => sums_of_16::<0, PARTS>(along, from, out),
         }
-        // SAFETY: an output is one column.
-        unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), sum) };
     }
 }
 
-/// Any number of samples whose sums fit 16 bits.
+/// `COUNT` samples for each output, or as many as the table says if that is none.
 ///
 /// # Safety
 /// The processor must have AVX2.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn sums_of_16(along: Along<'_>, from: &[i16], out: &mut [i16]) {
-    let Along { first, start, step, weights, count, .. } = along;
-    let outputs = first.len().min(out.len() / LANES);
+unsafe fn sums_of_16<const COUNT: usize, const PARTS: usize>(
+    along: Along<'_>,
+    from: [&[i16]; PARTS],
+    out: [&mut [i16]; PARTS],
+) {
+    let Along { first, start, step, weights, .. } = along;
+    let count = if COUNT == 0 { along.count } else { COUNT };
+    let mut outputs = first.len().min(weights.len() / (2 * count));
+    for out in &out {
+        outputs = outputs.min(out.len() / LANES);
+    }
+    let reach = ((count - 1) * step + 1) * LANES;
     for output in 0..outputs {
-        let (out, first) = (&mut out[output * LANES..][..LANES], first[output]);
-        let weights = &weights[output * count..][..count];
-        let run = &from[(first - start) * step * LANES..][..((count - 1) * step + 1) * LANES];
-        let mut sum = _mm256_setzero_si256();
-        for (index, weight) in weights.iter().enumerate() {
-            // SAFETY: the run reaches to the last of `count` columns.
-            let column =
-                unsafe { _mm256_loadu_si256(run.as_ptr().add(index * step * LANES).cast()) };
-            let part = _mm256_mulhrs_epi16(column, _mm256_set1_epi16(*weight));
-            sum = _mm256_add_epi16(sum, part);
+        let begin = (first[output] - start) * step * LANES;
+        let mut sums = [_mm256_setzero_si256(); PARTS];
+        for part in &from {
+            assert!(begin + reach <= part.len());
         }
-        // SAFETY: an output is one column.
-        unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), sum) };
+        for index in 0..count {
+            // SAFETY: two numbers for each weight, of which there are enough for all outputs.
+            let weight = unsafe {
+                let pair = weights.as_ptr().add(2 * (output * count + index)).cast::<i32>();
+                _mm256_set1_epi32(pair.read_unaligned())
+            };
+            for part in 0..PARTS {
+                // SAFETY: the run reaches to the last of `count` columns, which is inside.
+                let column = unsafe {
+                    let column = from[part].as_ptr().add(begin + index * step * LANES);
+                    _mm256_loadu_si256(column.cast())
+                };
+                sums[part] = _mm256_add_epi16(sums[part], _mm256_mulhrs_epi16(column, weight));
+            }
+        }
+        for part in 0..PARTS {
+            // SAFETY: an output is one column, and there is one for each.
+            unsafe {
+                let out = out[part].as_mut_ptr().add(output * LANES);
+                _mm256_storeu_si256(out.cast(), sums[part]);
+            }
+        }
     }
 }
 

@@ -83,7 +83,20 @@ fn two(out: *mut __m256i, [a, b]: [__m256i; 2]) {
 
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-pub(super) fn three(out: *mut __m256i, [a, b, c]: [__m256i; 3]) {
+pub(super) fn three(out: *mut __m256i, rows: [__m256i; 3]) {
+    let [x, y, z] = mix_three(rows);
+    // SAFETY: 32 pixels of three bytes, by the promise of `store_bytes`.
+    unsafe {
+        _mm256_storeu_si256(out, _mm256_permute2x128_si256::<0x20>(x, y));
+        _mm256_storeu_si256(out.add(1), _mm256_permute2x128_si256::<0x30>(z, x));
+        _mm256_storeu_si256(out.add(2), _mm256_permute2x128_si256::<0x31>(y, z));
+    }
+}
+
+/// Three rows of sixteen bytes, twice, between each other: three thirds, twice.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+pub(super) fn mix_three([a, b, c]: [__m256i; 3]) -> [__m256i; 3] {
     // Each third of a lane's 48 bytes takes its first, second and third byte of three from other
     // rows; one shuffle puts a row's bytes where all three thirds want them.
     let spread = |x: __m256i, by: __m128i| _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(by));
@@ -97,13 +110,7 @@ pub(super) fn three(out: *mut __m256i, [a, b, c]: [__m256i; 3]) {
         0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0,
     ));
     let mix = |x, y, z| _mm256_blendv_epi8(_mm256_blendv_epi8(x, y, second), z, third);
-    let (x, y, z) = (mix(a, b, c), mix(b, c, a), mix(c, a, b));
-    // SAFETY: 32 pixels of three bytes, by the promise of `store_bytes`.
-    unsafe {
-        _mm256_storeu_si256(out, _mm256_permute2x128_si256::<0x20>(x, y));
-        _mm256_storeu_si256(out.add(1), _mm256_permute2x128_si256::<0x30>(z, x));
-        _mm256_storeu_si256(out.add(2), _mm256_permute2x128_si256::<0x31>(y, z));
-    }
+    [mix(a, b, c), mix(b, c, a), mix(c, a, b)]
 }
 
 #[target_feature(enable = "avx2,fma,f16c")]

@@ -52,40 +52,59 @@ pub(super) unsafe fn to_rows(columns: &[i16], stride: usize, to: &mut [i16]) {
     unsafe { portable::to_rows(&columns[whole * LANES..], stride, &mut to[whole.min(n)..]) }
 }
 
+/// Sixteen rows whose first halves r and r + 8 lie together, then their second halves, to every
+/// second column.
+///
+/// # Safety
+/// Sixteen vectors at `halves`, room for 31 at `columns`.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+pub(super) unsafe fn halves_to_columns(halves: *const __m256i, columns: *mut __m256i) {
+    for high in 0..2 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let turned = half_square(|row| _mm256_load_si256(halves.add(8 * high + row)));
+            for (index, column) in turned.iter().enumerate() {
+                _mm256_storeu_si256(columns.add(2 * (8 * high + index)), *column);
+            }
+        }
+    }
+}
+
 /// Sixteen vectors of sixteen numbers, turned.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 fn square(load: impl Fn(usize) -> __m256i) -> [__m256i; 16] {
     // Halves of rows r and r + 8 together, so that what follows stays inside the halves.
-    let both = |row: usize, high: bool| {
-        let (a, b) = (load(row), load(row + 8));
-        if high {
-            _mm256_permute2x128_si256::<0x31>(a, b)
-        } else {
-            _mm256_permute2x128_si256::<0x20>(a, b)
-        }
-    };
-    let mut out = [_mm256_setzero_si256(); 16];
-    for high in [false, true] {
-        let (a, b, c, d) = (both(0, high), both(1, high), both(2, high), both(3, high));
-        let (e, f, g, h) = (both(4, high), both(5, high), both(6, high), both(7, high));
-        let (s0, s1) = (_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b));
-        let (s2, s3) = (_mm256_unpacklo_epi16(c, d), _mm256_unpackhi_epi16(c, d));
-        let (s4, s5) = (_mm256_unpacklo_epi16(e, f), _mm256_unpackhi_epi16(e, f));
-        let (s6, s7) = (_mm256_unpacklo_epi16(g, h), _mm256_unpackhi_epi16(g, h));
-        let (t0, t1) = (_mm256_unpacklo_epi32(s0, s2), _mm256_unpackhi_epi32(s0, s2));
-        let (t2, t3) = (_mm256_unpacklo_epi32(s1, s3), _mm256_unpackhi_epi32(s1, s3));
-        let (t4, t5) = (_mm256_unpacklo_epi32(s4, s6), _mm256_unpackhi_epi32(s4, s6));
-        let (t6, t7) = (_mm256_unpacklo_epi32(s5, s7), _mm256_unpackhi_epi32(s5, s7));
-        let base = if high { 8 } else { 0 };
-        out[base] = _mm256_unpacklo_epi64(t0, t4);
-        out[base + 1] = _mm256_unpackhi_epi64(t0, t4);
-        out[base + 2] = _mm256_unpacklo_epi64(t1, t5);
-        out[base + 3] = _mm256_unpackhi_epi64(t1, t5);
-        out[base + 4] = _mm256_unpacklo_epi64(t2, t6);
-        out[base + 5] = _mm256_unpackhi_epi64(t2, t6);
-        out[base + 6] = _mm256_unpacklo_epi64(t3, t7);
-        out[base + 7] = _mm256_unpackhi_epi64(t3, t7);
-    }
-    out
+    let [a, b, c, d, e, f, g, h] =
+        half_square(|row| _mm256_permute2x128_si256::<0x20>(load(row), load(row + 8)));
+    let [i, j, k, l, m, n, o, p] =
+        half_square(|row| _mm256_permute2x128_si256::<0x31>(load(row), load(row + 8)));
+    [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
+}
+
+/// Eight vectors, each a half of two rows, to eight columns of sixteen.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn half_square(load: impl Fn(usize) -> __m256i) -> [__m256i; 8] {
+    let (a, b, c, d) = (load(0), load(1), load(2), load(3));
+    let (e, f, g, h) = (load(4), load(5), load(6), load(7));
+    let (s0, s1) = (_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b));
+    let (s2, s3) = (_mm256_unpacklo_epi16(c, d), _mm256_unpackhi_epi16(c, d));
+    let (s4, s5) = (_mm256_unpacklo_epi16(e, f), _mm256_unpackhi_epi16(e, f));
+    let (s6, s7) = (_mm256_unpacklo_epi16(g, h), _mm256_unpackhi_epi16(g, h));
+    let (t0, t1) = (_mm256_unpacklo_epi32(s0, s2), _mm256_unpackhi_epi32(s0, s2));
+    let (t2, t3) = (_mm256_unpacklo_epi32(s1, s3), _mm256_unpackhi_epi32(s1, s3));
+    let (t4, t5) = (_mm256_unpacklo_epi32(s4, s6), _mm256_unpackhi_epi32(s4, s6));
+    let (t6, t7) = (_mm256_unpacklo_epi32(s5, s7), _mm256_unpackhi_epi32(s5, s7));
+    [
+        _mm256_unpacklo_epi64(t0, t4),
+        _mm256_unpackhi_epi64(t0, t4),
+        _mm256_unpacklo_epi64(t1, t5),
+        _mm256_unpackhi_epi64(t1, t5),
+        _mm256_unpacklo_epi64(t2, t6),
+        _mm256_unpackhi_epi64(t2, t6),
+        _mm256_unpacklo_epi64(t3, t7),
+        _mm256_unpackhi_epi64(t3, t7),
+    ]
 }

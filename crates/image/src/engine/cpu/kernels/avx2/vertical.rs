@@ -121,18 +121,17 @@ unsafe fn pairs_of<const SIGNED: bool>(sum: Sum<'_>, n: usize, even: &mut [i16],
 /// The rows must be valid for reads of `32 * N` bytes from `at` on.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn sums<const N: usize, const SIGNED: bool>(
+pub(super) unsafe fn sums<const N: usize, const SIGNED: bool>(
     sum: Sum<'_>,
     at: usize,
 ) -> [(__m256i, __m256i); N] {
     let start = _mm256_set1_epi16(sum.begin);
     let mut sums = [(start, start); N];
     for tap in sum.taps {
-        let weight = _mm256_set1_epi32(tap.twice as i32);
+        let (weight, row) = (_mm256_set1_epi32(tap.twice as i32), sum.row(tap).wrapping_add(at));
         for (index, (even, odd)) in sums.iter_mut().enumerate() {
             // SAFETY: the caller's promise.
-            let bytes =
-                unsafe { _mm256_loadu_si256(sum.first.add(tap.row + at + 32 * index).cast()) };
+            let bytes = unsafe { _mm256_loadu_si256(row.add(32 * index).cast()) };
             let a = _mm256_mulhi_epu16(_mm256_slli_epi16::<8>(bytes), weight);
             let b = _mm256_mulhi_epu16(bytes, weight);
             if SIGNED && tap.negative {
@@ -165,7 +164,7 @@ pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
         for tap in sum.taps {
             let weight = _mm256_set1_epi32(tap.twice as i32);
             // SAFETY: 16 words from `here` are inside every row, as many as outputs.
-            let words = unsafe { _mm256_loadu_si256(sum.first.add(tap.row + 2 * here).cast()) };
+            let words = unsafe { _mm256_loadu_si256(sum.row(tap).add(2 * here).cast()) };
             let product = _mm256_mulhi_epu16(words, weight);
             total = if tap.negative {
                 _mm256_sub_epi16(total, product)

@@ -1,0 +1,187 @@
+//! From resized rows or columns through the colour matrix to the destination's bytes.
+#![expect(unsafe_code, reason = "hands addresses of held rows to kernels")]
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use crate::engine::cpu::fixed::LANES;
+use crate::engine::cpu::kernels::{Columns, Finished, Out};
+use crate::engine::cpu::prepare::{How, Store, Tile};
+use crate::engine::cpu::strip::{Strip, parts};
+
+impl Strip<'_> {
+    /// Where the numbers of a component are before the colour matrix.
+    fn plain(&self, component: usize) -> usize {
+        let scratch = &self.pass.scratch;
+        match (self.pass.along.get(component), self.pass.straight) {
+            (Some(Some(_)), true) => scratch.rows[component].start + scratch.skip[component],
+            (Some(Some(_)), false) => scratch.resized[component].start,
+            _ => scratch.opaque.start,
+        }
+    }
+
+    /// Where the numbers of the first three components are before the colour matrix, or of others
+    /// for those that it ignores.
+    fn before_matrix(&self) -> [usize; 3] {
+        let used = |component: usize| matches!(self.pass.along.get(component), Some(Some(_)));
+        let any = (0..3).find(|&component| used(component)).unwrap_or(0);
+        [0, 1, 2].map(|component| self.plain(if used(component) { component } else { any }))
+    }
+
+    /// `n` numbers of each component through the colour matrix.
+    pub(super) fn colour(&self, n: usize, numbers: &mut [i16]) {
+        let Some(matrix) = &self.pass.matrix else { return };
+        let colours = &self.pass.scratch.colours;
+        let (before, after) = numbers.split_at_mut(colours[0].start);
+        let from = self.before_matrix().map(|start| &before[start..][..n]);
+        let own = |range: &Range<usize>| {
+            let start = range.start - colours[0].start;
+            start..start + n
+        };
+        let to = parts(after, [own(&colours[0]), own(&colours[1]), own(&colours[2])]);
+        // SAFETY: the kernels are those of this processor.
+        unsafe { (self.kernels.matrix)(matrix, from, to) }
+    }
+
+    /// Where the finished numbers of a component are.
+    fn finished(&self, component: usize) -> usize {
+        let colours = &self.pass.scratch.colours;
+        match (&self.pass.matrix, colours.get(component)) {
+            (Some(_), Some(range)) => range.start,
+            _ => self.plain(component),
+        }
+    }
+
+    /// Whether a component is the same everywhere: alpha that the source does not have.
+    fn is_opaque(&self, component: usize) -> bool {
+        self.finished(component) == self.pass.scratch.opaque.start
+    }
+
+    /// # Safety
+    /// As [`Strip::run`].
+    pub(super) unsafe fn store_row(&self, tile: &Tile, row: usize, numbers: &[i16]) {
+        for store in &self.pass.stores {
+            let n = tile.outputs.len();
+            let rows = store.order.iter().map(|&index| &numbers[self.finished(index)..][..n]);
+            let rows: SmallVec<[&[i16]; 4]> = rows.collect();
+            let at = (self.pass.left + tile.outputs.start, self.pass.top + row);
+            // SAFETY: the caller's promise.
+            unsafe { self.store(store, &rows, n, at) };
+        }
+    }
+
+    /// Stores a band by one kernel, where there is one for it.
+    ///
+    /// # Safety
+    /// As [`Strip::run`].
+    pub(super) unsafe fn store_columns(
+        &self,
+        tile: &Tile,
+        rows: &Range<usize>,
+        numbers: &[i16],
+    ) -> bool {
+        let (pass, pixels) = (self.pass, tile.outputs.len());
+        let Some(kernel) = self.kernels.store_columns else { return false };
+        if !pass.rgb_bytes || self.transposed || pixels < LANES {
+            return false;
+        }
+        let place = (pass.left + tile.outputs.start, rows.start);
+        let Some((out, strides)) = self.out(place.0, place.1) else { return false };
+        let columns = Columns {
+            from: self.before_matrix().map(|start| &numbers[start..][..pixels * LANES]),
+            matrix: pass.matrix.as_ref(),
+            fraction: pass.fraction,
+            flip: pass.flip(),
+            rows: rows.len(),
+            pixels,
+        };
+        // SAFETY: the content rectangle is inside the destination, which is held to write.
+        unsafe { kernel(columns, out, strides) };
+        true
+    }
+
+    /// Where bytes of red, green and blue go from column `left` of the destination and row `row`
+    /// of the picture on, and bytes from one row to the next.
+    pub(super) fn out(&self, left: usize, row: usize) -> Option<(Out, [usize; 3])> {
+        let place = |store: &Store| {
+            let plane = self.target.get(store.plane)?;
+            let x = left * store.order.len() * store.element;
+            Some((plane.row(self.pass.top + row).wrapping_add(x), plane.stride()))
+        };
+        match &self.pass.stores[..] {
+            [one] => {
+                let ((at, stride), blue_first) = (place(one)?, one.order.first() == Some(&2));
+                Some((Out::Packed { at, blue_first }, [stride; 3]))
+            }
+            [a, b, c] => {
+                let [a, b, c] = [place(a)?, place(b)?, place(c)?];
+                Some((Out::Planes([a.0, b.0, c.0]), [a.1, b.1, c.1]))
+            }
+            _ => None,
+        }
+    }
+
+    /// Stores a band: turned back to rows, or its columns as rows of a turned picture.
+    ///
+    /// # Safety
+    /// As [`Strip::run`].
+    pub(super) unsafe fn store_band(&self, tile: &Tile, rows: &Range<usize>, numbers: &mut [i16]) {
+        let (pass, n) = (self.pass, tile.outputs.len());
+        if self.transposed {
+            for (at, output) in tile.outputs.clone().enumerate() {
+                for store in &pass.stores {
+                    let column = |&index: &usize| {
+                        let at = if self.is_opaque(index) { 0 } else { at * LANES };
+                        &numbers[self.finished(index) + at..][..LANES]
+                    };
+                    let columns: SmallVec<[&[i16]; 4]> = store.order.iter().map(column).collect();
+                    let at = (pass.left + rows.start, pass.top + output);
+                    // SAFETY: the caller's promise.
+                    unsafe { self.store(store, &columns, rows.len(), at) };
+                }
+            }
+            return;
+        }
+        for &component in pass.stores.iter().flat_map(|store| &store.order) {
+            if self.is_opaque(component) {
+                continue;
+            }
+            let start = self.finished(component);
+            let back = pass.scratch.finished[component];
+            let [columns, back_of] = parts(numbers, [start..start + n * LANES, back.all()]);
+            // SAFETY: the kernels are those of this processor.
+            unsafe { (self.kernels.to_rows)(columns, back.stride, back_of) };
+        }
+        for row in 0..rows.len() {
+            for store in &pass.stores {
+                let row_of = |&index: &usize| match self.is_opaque(index) {
+                    true => &numbers[pass.scratch.opaque.start..][..n],
+                    false => &numbers[pass.scratch.finished[index].row(row, n)],
+                };
+                let finished: SmallVec<[&[i16]; 4]> = store.order.iter().map(row_of).collect();
+                let at = (pass.left + tile.outputs.start, pass.top + rows.start + row);
+                // SAFETY: the caller's promise.
+                unsafe { self.store(store, &finished, n, at) };
+            }
+        }
+    }
+
+    /// Stores `pixels` pixels of finished rows at (`x`, `y`) of a plane.
+    ///
+    /// # Safety
+    /// As [`Strip::run`].
+    unsafe fn store(&self, store: &Store, rows: &[&[i16]], pixels: usize, (x, y): (usize, usize)) {
+        let Some(plane) = self.target.get(store.plane) else { return };
+        let out = plane.row(y).wrapping_add(x * rows.len() * store.element);
+        let finished = Finished { rows, fraction: self.pass.fraction, pixels };
+        // SAFETY: the content rectangle is inside the image, by construction of the geometry, and
+        // the plane is held to write.
+        unsafe {
+            match &store.how {
+                How::Bytes(flip) => (self.kernels.store_bytes)(finished, *flip, out),
+                How::Scaled(real, scale) => (self.kernels.store_real)(finished, scale, *real, out),
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Sums of rows that become columns at once, while they are in the first cache.
+#![expect(unsafe_code, reason = "vector loads and stores by address")]
+
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+
+use super::turn::{halves_to_columns, to_columns};
+use super::vertical::{bytes, sums};
+use crate::engine::cpu::fixed::LANES;
+use crate::engine::cpu::kernels::Sum;
+
+/// Vectors of bytes of a row that are summed together, and fewer for the end.
+const VECTORS: usize = 4;
+const FEWER: usize = 2;
+/// How many times as many are summed before they are turned: long enough runs for the processor to
+/// fetch ahead, short enough that all sums stay in the first cache.
+const MANY: usize = 4;
+
+/// # Safety
+/// The processor must have AVX2; see [`super::Kernels`].
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn band(
+    all: &[Sum<'_>; LANES],
+    rows: &mut [i16],
+    stride: usize,
+    columns: &mut [i16],
+) {
+    let n = columns.len() / LANES;
+    // Blocks are of whole pairs; the last one ends with the row and may be summed again in part.
+    if all[0].wide || n < 32 * FEWER || !n.is_multiple_of(2) {
+        for (sum, row) in all.iter().zip(rows.chunks_mut(stride.max(1))) {
+            // SAFETY: the caller's promise.
+            unsafe { bytes(*sum, &mut row[..n]) };
+        }
+        // SAFETY: the processor has the instructions.
+        return unsafe { to_columns(rows, stride, columns) };
+    }
+    let signed = all.iter().any(|sum| sum.taps.iter().any(|tap| tap.negative));
+    // SAFETY: the caller's promise, with at least one of the smaller blocks.
+    unsafe {
+        if signed {
+            blocks::<true>(all, n, columns.as_mut_ptr())
+        } else {
+            blocks::<false>(all, n, columns.as_mut_ptr())
+        }
+    }
+}
+
+/// # Safety
+/// As [`band`], for `n` columns, an even number of at least those of the smaller block.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn blocks<const SIGNED: bool>(all: &[Sum<'_>; LANES], n: usize, columns: *mut i16) {
+    let mut at = 0;
+    // SAFETY: blocks end at n at most.
+    unsafe {
+        while at + 32 * VECTORS * MANY <= n {
+            block::<MANY, VECTORS, SIGNED>(all, at, columns);
+            at += 32 * VECTORS * MANY;
+        }
+        while at + 32 * VECTORS <= n {
+            block::<1, VECTORS, SIGNED>(all, at, columns);
+            at += 32 * VECTORS;
+        }
+        while at < n {
+            block::<1, FEWER, SIGNED>(all, at.min(n - 32 * FEWER), columns);
+            at += 32 * FEWER;
+        }
+    }
+}
+
+/// # Safety
+/// As [`band`], with `N` vectors of bytes from `at` on in every row.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn block<const M: usize, const N: usize, const SIGNED: bool>(
+    all: &[Sum<'_>; LANES],
+    at: usize,
+    columns: *mut i16,
+) {
+    // For each vector the sums of its even bytes and of its odd bytes, sixteen rows of each: the
+    // first halves of rows r and r + 8 together, then the second halves.
+    let mut squares = [[[[MaybeUninit::<__m256i>::uninit(); LANES]; 2]; N]; M];
+    for (row, sum) in all.iter().enumerate() {
+        for m in 0..M {
+            // SAFETY: the caller's promise.
+            let sums = unsafe { sums::<N, SIGNED>(*sum, at + 32 * N * m) };
+            for (index, (even, odd)) in sums.iter().enumerate() {
+                for (part, sum) in [*even, *odd].iter().enumerate() {
+                    let square = squares[m][index][part].as_mut_ptr().cast::<__m128i>();
+                    // SAFETY: sixteen vectors are 32 halves.
+                    unsafe {
+                        let first = square.add(2 * (row % 8) + row / 8);
+                        _mm_storeu_si128(first, _mm256_castsi256_si128(*sum));
+                        _mm_storeu_si128(first.add(16), _mm256_extracti128_si256::<1>(*sum));
+                    }
+                }
+            }
+        }
+    }
+    for (index, square) in squares.as_flattened().iter().enumerate() {
+        for (part, halves) in square.iter().enumerate() {
+            // SAFETY: all were written above, row by row; the block's columns are inside.
+            unsafe {
+                let columns = columns.add((at + 32 * index + part) * LANES);
+                halves_to_columns(halves.as_ptr().cast(), columns.cast());
+            }
+        }
+    }
+}
