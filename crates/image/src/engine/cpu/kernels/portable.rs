@@ -88,7 +88,7 @@ unsafe fn pair_of(sum: Sum<'_>, at: usize) -> (i16, i16) {
 /// # Safety
 /// The rows must be valid for reads at `at`.
 #[inline(always)]
-unsafe fn even_of(sum: Sum<'_>, at: usize) -> i16 {
+pub(super) unsafe fn even_of(sum: Sum<'_>, at: usize) -> i16 {
     // SAFETY: the caller's promise.
     let byte = |tap: &Tap| unsafe { *sum.row(tap).wrapping_add(at) };
     if sum.wide {

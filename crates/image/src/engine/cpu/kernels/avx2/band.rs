@@ -8,13 +8,14 @@ use super::turn::{halves_to_columns, to_columns};
 use super::vertical::{bytes, sums};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::Sum;
+use crate::engine::cpu::kernels::portable::even_of;
 
 /// Vectors of bytes of a row that are summed together, and fewer for the end.
-const VECTORS: usize = 4;
+const VECTORS: usize = 6;
 const FEWER: usize = 2;
 /// How many times as many are summed before they are turned: long enough runs for the processor to
 /// fetch ahead, short enough that all sums stay in the first cache.
-const MANY: usize = 4;
+const MANY: usize = 2;
 
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
@@ -26,8 +27,7 @@ pub(super) unsafe fn band(
     columns: &mut [i16],
 ) {
     let n = columns.len() / LANES;
-    // Blocks are of whole pairs; the last one ends with the row and may be summed again in part.
-    if all[0].wide || n < 32 * FEWER || !n.is_multiple_of(2) {
+    if all[0].wide || n < 32 * FEWER + 1 {
         for (sum, row) in all.iter().zip(rows.chunks_mut(stride.max(1))) {
             // SAFETY: the caller's promise.
             unsafe { bytes(*sum, &mut row[..n]) };
@@ -39,9 +39,16 @@ pub(super) unsafe fn band(
     // SAFETY: the caller's promise, with at least one of the smaller blocks.
     unsafe {
         if signed {
-            blocks::<true>(all, n, columns.as_mut_ptr())
+            blocks::<true>(all, n & !1, columns.as_mut_ptr())
         } else {
-            blocks::<false>(all, n, columns.as_mut_ptr())
+            blocks::<false>(all, n & !1, columns.as_mut_ptr())
+        }
+    }
+    // Blocks are of whole pairs.
+    if !n.is_multiple_of(2) {
+        for (sum, out) in all.iter().zip(&mut columns[(n - 1) * LANES..]) {
+            // SAFETY: the caller's promise.
+            *out = unsafe { even_of(*sum, n - 1) };
         }
     }
 }
@@ -51,6 +58,7 @@ pub(super) unsafe fn band(
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn blocks<const SIGNED: bool>(all: &[Sum<'_>; LANES], n: usize, columns: *mut i16) {
     let mut at = 0;
+    // The last one ends with the row and may be summed again in part.
     // SAFETY: blocks end at n at most.
     unsafe {
         while at + 32 * VECTORS * MANY <= n {
