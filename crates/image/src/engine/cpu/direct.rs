@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use crate::engine::cpu::feed::{Feed, Shape};
 use crate::engine::cpu::fixed::{FixedMatrix, Horizontal};
 use crate::engine::cpu::kernels::Mixed;
@@ -80,11 +82,21 @@ fn doubles(taps: &Taps, start: usize, [a, b, c, d]: [f64; 4]) -> bool {
 }
 
 impl Strip<'_> {
-    /// Stores one row, whose chroma is summed.
+    /// Whether the chroma of a row is that of the one before.
+    pub(crate) fn shares_chroma(&self, row: usize) -> bool {
+        self.pass.feeds[1..].iter().all(|feed| feed.vertical.alike(row - 1, row))
+    }
+
+    /// Stores one row or two, whose chroma is summed.
     ///
     /// # Safety
     /// As [`Strip::run`].
-    pub(crate) unsafe fn store_direct(&self, row: usize, chroma: Chroma, numbers: &mut [i16]) {
+    pub(crate) unsafe fn store_direct(
+        &self,
+        rows: Range<usize>,
+        chroma: Chroma,
+        numbers: &mut [i16],
+    ) {
         let (pass, scratch) = (self.pass, &self.pass.scratch);
         let (Some(matrix), Some(tile), Some(feed)) =
             (&pass.matrix, pass.tiles.first(), pass.feeds.first())
@@ -95,7 +107,7 @@ impl Strip<'_> {
             return;
         };
         let n = tile.outputs.len();
-        let rows: [Range<usize>; 2] = [1, 2].map(|component| {
+        let chroma_rows: [Range<usize>; 2] = [1, 2].map(|component| {
             let summed = scratch.rows[component].start;
             let samples = if chroma == Chroma::Whole { n } else { n.div_ceil(2) };
             let Chroma::Doubled(weights) = chroma else { return summed..summed + samples };
@@ -109,19 +121,21 @@ impl Strip<'_> {
             unsafe { (self.kernels.double)(from, weights, &mut after[..n]) };
             to.start..to.start + n
         });
-        let luma = feed.vertical.taps(row).0.first().map_or(0, |tap| tap.row as usize);
         let mixed = Mixed {
-            luma: plane.row(luma).wrapping_add(groups.start),
-            chroma: rows.map(|range| &numbers[range]),
+            chroma: chroma_rows.map(|range| &numbers[range]),
             halved: chroma == Chroma::Halved,
             matrix,
             flip: pass.flip(),
             pixels: n,
         };
-        if let Some((out, _)) = self.out(pass.left, row) {
-            // SAFETY: the row of luma is inside a held plane, and the content rectangle inside
-            // the destination, which is held to write.
-            unsafe { (self.kernels.mixed)(mixed, out) }
-        }
+        let one = |row: usize| {
+            let luma = feed.vertical.taps(row).0.first()?.row as usize;
+            let (out, _) = self.out(pass.left, row)?;
+            Some((plane.row(luma).wrapping_add(groups.start).cast_const(), out))
+        };
+        let rows: SmallVec<[_; 2]> = rows.filter_map(one).collect();
+        // SAFETY: rows of luma are inside a held plane, and the content rectangle inside the
+        // destination, which is held to write.
+        unsafe { (self.kernels.mixed)(mixed, &rows) }
     }
 }

@@ -120,10 +120,9 @@ pub(crate) enum Real {
 type HorizontalKernel = unsafe fn(Along<'_>, &[&[i16]], &mut [&mut [i16]]);
 type MatrixKernel = unsafe fn(&FixedMatrix, [&[i16]; 3], [&mut [i16]; 3]);
 
-/// Luma in bytes and chroma in summed rows, to be stored as bytes of red, green and blue.
+/// What joins rows of luma in bytes: chroma in summed rows, to be stored as bytes of red, green and blue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mixed<'a> {
-    pub(crate) luma: *const u8,
     /// Both chroma rows, with seven bits after the point.
     pub(crate) chroma: [&'a [i16]; 2],
     /// Whether two pixels share a sample of them.
@@ -191,8 +190,9 @@ pub(crate) struct Kernels {
     /// its own for the first of two, of its own and the one after for the second. `from` begins
     /// with the one before the first and ends with the one after the last.
     pub(crate) double: unsafe fn(&[i16], [i16; 4], &mut [i16]),
-    /// Luma and chroma through a matrix, stored as bytes.
-    pub(crate) mixed: unsafe fn(Mixed<'_>, Out),
+    /// Luma and chroma through a matrix, stored as bytes: one row of luma, or two that share
+    /// their chroma.
+    pub(crate) mixed: unsafe fn(Mixed<'_>, &[(*const u8, Out)]),
     /// Rows as bytes between each other, each combined with `flip` by exclusive or.
     pub(crate) store_bytes: unsafe fn(Finished<'_>, u8, *mut u8),
     /// Rows as scaled numbers between each other.

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use crate::engine::cpu::direct::Chroma;
 use crate::engine::cpu::feed::{Feed, Shape};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::{Along, Kernels, Sum};
@@ -44,34 +45,55 @@ impl Strip<'_> {
             numbers.resize(pass.scratch.len, 0);
         }
         numbers[pass.scratch.opaque.clone()].fill(255 << pass.fraction);
-        let (band, first) = (if pass.straight { 1 } else { LANES }, rows.start);
+        if let (Some(chroma), Some(tile)) = (pass.direct, pass.tiles.first()) {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run_direct(rows, tile, chroma, numbers) };
+        }
+        let band = if pass.straight { 1 } else { LANES };
         for start in rows.clone().step_by(band) {
             let rows = start..(start + band).min(rows.end);
             for tile in &pass.tiles {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    if let Some(chroma) = pass.direct {
-                        let known = rows.start > first
-                            && pass.feeds[1..]
-                                .iter()
-                                .all(|feed| feed.vertical.alike(rows.start - 1, rows.start));
-                        if !known {
-                            self.sum_rows(tile, 1, rows.start, numbers);
-                        }
-                        self.store_direct(rows.start, chroma, numbers);
-                    } else if pass.straight {
+                    if pass.straight {
                         self.sum_rows(tile, 0, rows.start, numbers);
                         self.colour(tile.outputs.len(), numbers);
                         self.store_row(tile, rows.start, numbers);
-                    } else {
-                        self.resize(tile, &rows, numbers);
-                        if !self.store_columns(tile, &rows, numbers) {
-                            self.colour(tile.outputs.len() * LANES, numbers);
-                            self.store_band(tile, &rows, numbers);
-                        }
+                        continue;
+                    }
+                    self.resize(tile, &rows, numbers);
+                    if !self.store_columns(tile, &rows, numbers) {
+                        self.colour(tile.outputs.len() * LANES, numbers);
+                        self.store_band(tile, &rows, numbers);
                     }
                 }
             }
+        }
+    }
+
+    /// As [`Strip::run`] where luma goes straight to red, green and blue.
+    ///
+    /// # Safety
+    /// As [`Strip::run`].
+    unsafe fn run_direct(
+        &self,
+        rows: Range<usize>,
+        tile: &Tile,
+        chroma: Chroma,
+        numbers: &mut [i16],
+    ) {
+        let (mut row, first) = (rows.start, rows.start);
+        while row < rows.end {
+            let two = row + 1 < rows.end && self.shares_chroma(row + 1);
+            let next = row + 1 + usize::from(two);
+            // SAFETY: the caller's promise.
+            unsafe {
+                if row == first || !self.shares_chroma(row) {
+                    self.sum_rows(tile, 1, row, numbers);
+                }
+                self.store_direct(row..next, chroma, numbers);
+            }
+            row = next;
         }
     }
 

@@ -276,18 +276,20 @@ pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
 /// # Safety
 /// See [`Kernels`].
 #[inline(always)]
-pub(super) unsafe fn mixed(mixed: Mixed<'_>, out: Out) {
-    // SAFETY: the caller's promise.
-    unsafe { mixed_from(mixed, out, 0) }
+pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
+    for &(luma, out) in rows {
+        // SAFETY: the caller's promise.
+        unsafe { mixed_from(mixed, luma, out, 0) }
+    }
 }
 
-/// As [`mixed`] for the pixels from `start` on.
+/// One row of [`mixed`], the pixels from `start` on.
 ///
 /// # Safety
 /// See [`Kernels`].
 #[inline(always)]
-pub(super) unsafe fn mixed_from(mixed: Mixed<'_>, out: Out, start: usize) {
-    let Mixed { luma, chroma: [u, v], halved, matrix, flip, pixels } = mixed;
+pub(super) unsafe fn mixed_from(mixed: Mixed<'_>, luma: *const u8, out: Out, start: usize) {
+    let Mixed { chroma: [u, v], halved, matrix, flip, pixels } = mixed;
     for pixel in start..pixels {
         let at = if halved { pixel / 2 } else { pixel };
         // SAFETY: as many bytes of luma as pixels, by the caller's promise.

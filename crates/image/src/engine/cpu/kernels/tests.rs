@@ -230,7 +230,7 @@ fn columns_are_stored() {
 #[test]
 fn luma_goes_straight() {
     for len in LENGTHS {
-        let luma = bytes(len, 30);
+        let (luma, second) = (bytes(len, 30), bytes(len, 33));
         let chroma = [31, 32].map(|seed| numbers(len + 2, seed, 32_640));
         // SAFETY: the kernels are those of this processor.
         both("doubled", |kernels| unsafe {
@@ -241,7 +241,6 @@ fn luma_goes_straight() {
         let matrix = FixedMatrix::new(&Matrix::to_rgb(Colour::HD), 7);
         for (halved, blue_first) in [(false, false), (true, true)] {
             let mixed = Mixed {
-                luma: luma.as_ptr(),
                 chroma: [&chroma[0], &chroma[1]],
                 halved,
                 matrix: &matrix,
@@ -250,12 +249,15 @@ fn luma_goes_straight() {
             };
             // SAFETY: there is room for three bytes for each pixel.
             both("luma and chroma", |kernels| unsafe {
-                let mut packed = vec![0u8; 3 * len];
-                (kernels.mixed)(mixed, Out::Packed { at: packed.as_mut_ptr(), blue_first });
+                let mut packed = vec![0u8; 6 * len];
+                let (at, next) = (packed.as_mut_ptr(), packed[3 * len..].as_mut_ptr());
+                let pair = [(&luma, at), (&second, next)];
+                let pair = pair.map(|(luma, at)| (luma.as_ptr(), Out::Packed { at, blue_first }));
+                (kernels.mixed)(mixed, &pair);
                 let mut planes = [vec![0u8; len], vec![0u8; len], vec![0u8; len]];
                 let [a, b, c] = &mut planes;
                 let rows = [a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr()];
-                (kernels.mixed)(mixed, Out::Planes(rows));
+                (kernels.mixed)(mixed, &[(luma.as_ptr(), Out::Planes(rows))]);
                 (packed, planes)
             });
         }

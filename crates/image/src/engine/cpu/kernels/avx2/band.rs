@@ -101,7 +101,19 @@ unsafe fn block<const M: usize, const N: usize, const SIGNED: bool>(
     // For each vector the sums of its even bytes and of its odd bytes, sixteen rows of each: the
     // first halves of rows r and r + 8 together, then the second halves.
     let mut squares = [[[[MaybeUninit::<__m256i>::uninit(); LANES]; 2]; N]; M];
+    let mut seen = u32::MAX..0;
     for (row, sum) in all.iter().enumerate() {
+        for tap in sum.taps {
+            if !seen.contains(&tap.row) {
+                seen = seen.start.min(tap.row)..seen.end.max(tap.row + 1);
+                // Frames from a camera are in no cache, and steps from row to row are too short
+                // for the processor to guess what comes next: the next block.
+                let next = sum.row(tap).wrapping_add(at + 32 * N * M);
+                for line in 0..(N * M).div_ceil(2) {
+                    _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(64 * line).cast());
+                }
+            }
+        }
         for m in 0..M {
             // SAFETY: the caller's promise.
             let sums = unsafe { sums::<N, SIGNED>(*sum, at + 32 * N * m) };

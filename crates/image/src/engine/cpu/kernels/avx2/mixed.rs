@@ -4,6 +4,7 @@
 use std::arch::x86_64::*;
 
 use super::store_bytes::three;
+use crate::engine::cpu::fixed::FixedMatrix;
 use crate::engine::cpu::kernels::{Mixed, Out, portable};
 
 /// # Safety
@@ -39,16 +40,21 @@ pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn mixed(mixed: Mixed<'_>, out: Out) {
+pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
     let Mixed { chroma, halved, matrix, pixels, .. } = mixed;
     let samples = if halved { pixels.div_ceil(2) } else { pixels };
     assert!(chroma.iter().all(|row| row.len() >= samples));
-    if !matrix.is_to_rgb() {
-        // SAFETY: the caller's promise.
-        return unsafe { portable::mixed(mixed, out) };
-    }
     // SAFETY: the caller's promise, and chroma rows are long enough.
-    unsafe { if halved { blocks::<true>(mixed, out) } else { blocks::<false>(mixed, out) } }
+    unsafe {
+        match (rows, halved) {
+            _ if !matrix.is_to_rgb() => portable::mixed(mixed, rows),
+            (&[one], true) => blocks::<true, 1>(mixed, [one]),
+            (&[one], false) => blocks::<false, 1>(mixed, [one]),
+            (&[one, two], true) => blocks::<true, 2>(mixed, [one, two]),
+            (&[one, two], false) => blocks::<false, 2>(mixed, [one, two]),
+            _ => portable::mixed(mixed, rows),
+        }
+    }
 }
 
 /// Blocks of 32 pixels, the rest one by one.
@@ -56,76 +62,114 @@ pub(super) unsafe fn mixed(mixed: Mixed<'_>, out: Out) {
 /// # Safety
 /// As [`mixed`], with chroma rows as long as the pixels need.
 #[target_feature(enable = "avx2,fma,f16c")]
-#[inline]
-unsafe fn blocks<const HALVED: bool>(mixed: Mixed<'_>, out: Out) {
-    let Mixed { luma, chroma: [u, v], matrix, flip, pixels, .. } = mixed;
-    let set = |row: usize, column: usize| _mm256_set1_epi16(matrix.rows[row][column]);
-    let (luma_part, red_v, green_u, green_v, blue_u) =
-        (set(0, 0), set(0, 2), set(1, 1), set(1, 2), set(2, 1));
-    // Rounding is part of what is added.
-    let [red, green, blue] = matrix.offset;
-    let offset =
-        [_mm256_set1_epi16(red + 16), _mm256_set1_epi16(green + 16), _mm256_set1_epi16(blue + 16)];
+unsafe fn blocks<const HALVED: bool, const ROWS: usize>(
+    mixed: Mixed<'_>,
+    rows: [(*const u8, Out); ROWS],
+) {
+    let Mixed { chroma: [u, v], matrix, flip, pixels, .. } = mixed;
+    let parts = Parts::new(matrix);
+    let luma_part = _mm256_set1_epi16(matrix.rows[0][0]);
     let flip = _mm256_set1_epi8(flip as i8);
     let zero = _mm256_setzero_si256();
-    // Red, green and blue without luma.
-    let colours = |u: __m256i, v: __m256i| {
-        let green =
-            _mm256_add_epi16(_mm256_mulhrs_epi16(u, green_u), _mm256_mulhrs_epi16(v, green_v));
-        let red = _mm256_mulhrs_epi16(v, red_v);
-        let blue = _mm256_mulhrs_epi16(u, blue_u);
-        [
-            _mm256_add_epi16(red, offset[0]),
-            _mm256_add_epi16(green, offset[1]),
-            _mm256_add_epi16(blue, offset[2]),
-        ]
-    };
     let whole = pixels / 32 * 32;
     for at in (0..whole).step_by(32) {
-        // SAFETY: 32 bytes of luma, and the chroma samples of 32 pixels, from `at` on.
-        let (y, low, high) = unsafe {
-            let y = _mm256_loadu_si256(luma.add(at).cast());
+        // Red, green and blue without luma, in the order that unpacking bytes gives: pixels 0 to 7
+        // and 16 to 23, then the others.
+        // SAFETY: the chroma samples of 32 pixels, from `at` on.
+        let (low, high) = unsafe {
             let load = |row: &[i16], at: usize| _mm256_loadu_si256(row.as_ptr().add(at).cast());
             if HALVED {
-                let [red, green, blue] = colours(load(u, at / 2), load(v, at / 2));
+                let [red, green, blue] = parts.colours(load(u, at / 2), load(v, at / 2));
                 let low = |x| _mm256_unpacklo_epi16(x, x);
                 let high = |x| _mm256_unpackhi_epi16(x, x);
-                (y, [low(red), low(green), low(blue)], [high(red), high(green), high(blue)])
+                ([low(red), low(green), low(blue)], [high(red), high(green), high(blue)])
             } else {
-                // In the order that unpacking bytes gives: 0 to 7 and 16 to 23, then the others.
                 let split = |row: &[i16]| {
                     let (a, b) = (load(row, at), load(row, at + 16));
                     let low = _mm256_permute2x128_si256::<0x20>(a, b);
                     (low, _mm256_permute2x128_si256::<0x31>(a, b))
                 };
                 let ((u_low, u_high), (v_low, v_high)) = (split(u), split(v));
-                (y, colours(u_low, v_low), colours(u_high, v_high))
+                (parts.colours(u_low, v_low), parts.colours(u_high, v_high))
             }
         };
-        let luma = |x: __m256i| _mm256_mulhrs_epi16(_mm256_srli_epi16::<1>(x), luma_part);
-        let y_low = luma(_mm256_unpacklo_epi8(zero, y));
-        let y_high = luma(_mm256_unpackhi_epi8(zero, y));
-        let finish = |index: usize| {
-            let low = _mm256_srai_epi16::<5>(_mm256_add_epi16(y_low, low[index]));
-            let high = _mm256_srai_epi16::<5>(_mm256_add_epi16(y_high, high[index]));
-            _mm256_xor_si256(_mm256_packus_epi16(low, high), flip)
-        };
-        let (red, green, blue) = (finish(0), finish(1), finish(2));
-        // SAFETY: room for 32 pixels from `at` on.
-        unsafe {
-            match out {
-                Out::Planes([a, b, c]) => {
-                    _mm256_storeu_si256(a.add(at).cast(), red);
-                    _mm256_storeu_si256(b.add(at).cast(), green);
-                    _mm256_storeu_si256(c.add(at).cast(), blue);
-                }
-                Out::Packed { at: first, blue_first } => {
-                    let order = if blue_first { [blue, green, red] } else { [red, green, blue] };
-                    three(first.add(3 * at).cast(), order);
+        for row in 0..ROWS {
+            let (luma, out) = rows[row];
+            // SAFETY: 32 bytes of luma from `at` on.
+            let y = unsafe { _mm256_loadu_si256(luma.add(at).cast()) };
+            let luma = |x: __m256i| _mm256_mulhrs_epi16(_mm256_srli_epi16::<1>(x), luma_part);
+            let y_low = luma(_mm256_unpacklo_epi8(zero, y));
+            let y_high = luma(_mm256_unpackhi_epi8(zero, y));
+            let mut codes = [zero; 3];
+            for colour in 0..3 {
+                let low = _mm256_srai_epi16::<5>(_mm256_add_epi16(y_low, low[colour]));
+                let high = _mm256_srai_epi16::<5>(_mm256_add_epi16(y_high, high[colour]));
+                codes[colour] = _mm256_xor_si256(_mm256_packus_epi16(low, high), flip);
+            }
+            let [red, green, blue] = codes;
+            // SAFETY: room for 32 pixels from `at` on.
+            unsafe {
+                match out {
+                    Out::Planes([a, b, c]) => {
+                        _mm256_storeu_si256(a.add(at).cast(), red);
+                        _mm256_storeu_si256(b.add(at).cast(), green);
+                        _mm256_storeu_si256(c.add(at).cast(), blue);
+                    }
+                    Out::Packed { at: first, blue_first: false } => {
+                        three(first.add(3 * at).cast(), [red, green, blue]);
+                    }
+                    Out::Packed { at: first, blue_first: true } => {
+                        three(first.add(3 * at).cast(), [blue, green, red]);
+                    }
                 }
             }
         }
     }
-    // SAFETY: the caller's promise.
-    unsafe { portable::mixed_from(mixed, out, whole) }
+    for (luma, out) in rows {
+        // SAFETY: the caller's promise.
+        unsafe { portable::mixed_from(mixed, luma, out, whole) }
+    }
+}
+
+/// What chroma adds to red, green and blue.
+struct Parts {
+    red_v: __m256i,
+    green_u: __m256i,
+    green_v: __m256i,
+    blue_u: __m256i,
+    /// Rounding is part of it.
+    offset: [__m256i; 3],
+}
+
+impl Parts {
+    #[target_feature(enable = "avx2,fma,f16c")]
+    #[inline]
+    fn new(matrix: &FixedMatrix) -> Parts {
+        let [red, green, blue] = matrix.offset;
+        Parts {
+            red_v: _mm256_set1_epi16(matrix.rows[0][2]),
+            green_u: _mm256_set1_epi16(matrix.rows[1][1]),
+            green_v: _mm256_set1_epi16(matrix.rows[1][2]),
+            blue_u: _mm256_set1_epi16(matrix.rows[2][1]),
+            offset: [
+                _mm256_set1_epi16(red + 16),
+                _mm256_set1_epi16(green + 16),
+                _mm256_set1_epi16(blue + 16),
+            ],
+        }
+    }
+
+    #[target_feature(enable = "avx2,fma,f16c")]
+    #[inline]
+    fn colours(&self, u: __m256i, v: __m256i) -> [__m256i; 3] {
+        let green = _mm256_add_epi16(
+            _mm256_mulhrs_epi16(u, self.green_u),
+            _mm256_mulhrs_epi16(v, self.green_v),
+        );
+        [
+            _mm256_add_epi16(_mm256_mulhrs_epi16(v, self.red_v), self.offset[0]),
+            _mm256_add_epi16(green, self.offset[1]),
+            _mm256_add_epi16(_mm256_mulhrs_epi16(u, self.blue_u), self.offset[2]),
+        ]
+    }
 }
