@@ -101,11 +101,11 @@ unsafe fn block<const M: usize, const N: usize, const SIGNED: bool>(
     // For each vector the sums of its even bytes and of its odd bytes, sixteen rows of each: the
     // first halves of rows r and r + 8 together, then the second halves.
     let mut squares = [[[[MaybeUninit::<__m256i>::uninit(); LANES]; 2]; N]; M];
-    let mut seen = u32::MAX..0;
+    let (mut first, mut last) = (u32::MAX, 0);
     for (row, sum) in all.iter().enumerate() {
         for tap in sum.taps {
-            if !seen.contains(&tap.row) {
-                seen = seen.start.min(tap.row)..seen.end.max(tap.row + 1);
+            if !(first..=last).contains(&tap.row) {
+                (first, last) = (first.min(tap.row), last.max(tap.row));
                 // Frames from a camera are in no cache, and steps from row to row are too short
                 // for the processor to guess what comes next: the next block.
                 let next = sum.row(tap).wrapping_add(at + 32 * N * M);
