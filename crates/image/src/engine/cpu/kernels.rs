@@ -9,6 +9,9 @@ pub(crate) mod portable;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+pub(crate) mod neon;
+
 #[cfg(test)]
 mod tests;
 
@@ -204,6 +207,10 @@ pub(crate) fn best() -> &'static Kernels {
     #[cfg(target_arch = "x86_64")]
     if avx2::available() {
         return &avx2::KERNELS;
+    }
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    if neon::available() {
+        return &neon::KERNELS;
     }
     &portable::KERNELS
 }
