@@ -67,6 +67,15 @@ impl Sum<'_> {
     pub(crate) fn row(&self, tap: &Tap) -> *const u8 {
         self.first.wrapping_add(tap.row as usize * self.stride)
     }
+
+    /// Bytes from the first to the last row that a band is made of.
+    fn reach(all: &[Sum<'_>; LANES]) -> usize {
+        let (mut first, mut last) = (u32::MAX, 0);
+        for tap in all.iter().flat_map(|sum| sum.taps) {
+            (first, last) = (first.min(tap.row), last.max(tap.row));
+        }
+        last.saturating_sub(first) as usize * all[0].stride
+    }
 }
 
 /// Some outputs of a table along the row.

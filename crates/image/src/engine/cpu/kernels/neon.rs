@@ -8,6 +8,8 @@ use std::arch::is_aarch64_feature_detected;
 
 use super::Kernels;
 
+mod band;
+mod finish;
 mod horizontal;
 mod lanes;
 mod matrix;
@@ -23,6 +25,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     bytes: vertical::bytes,
     pairs: vertical::pairs,
     words: vertical::words,
+    band: band::band,
     split_pairs: lanes::split_pairs,
     split_triples: lanes::split_triples,
     to_columns: turn::to_columns,
@@ -31,6 +34,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     matrix: matrix::matrix,
     double: mixed::double,
     mixed: mixed::mixed,
+    store_columns: Some(finish::store_columns),
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
 };

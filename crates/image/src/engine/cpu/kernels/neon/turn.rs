@@ -55,7 +55,7 @@ pub(super) unsafe fn to_rows(columns: &[i16], stride: usize, to: &mut [i16]) {
 /// Eight numbers can be read at each of eight places from `from` on, and written from `to` on.
 #[target_feature(enable = "neon")]
 #[inline]
-unsafe fn turn(from: *const i16, from_stride: usize, to: *mut i16, to_stride: usize) {
+pub(super) unsafe fn turn(from: *const i16, from_stride: usize, to: *mut i16, to_stride: usize) {
     let mut rows = [vdupq_n_s16(0); 8];
     for (index, row) in rows.iter_mut().enumerate() {
         // SAFETY: the caller's promise.

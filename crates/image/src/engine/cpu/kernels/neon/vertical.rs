@@ -64,7 +64,7 @@ fn is_copy(sum: Sum<'_>) -> bool {
 }
 
 /// Whether all weights are below 2^15, as factors of signed multiplications must be.
-fn fits(taps: &[Tap]) -> bool {
+pub(super) fn fits(taps: &[Tap]) -> bool {
     taps.iter().all(|tap| tap.twice & 0x8000 == 0)
 }
 
@@ -72,14 +72,14 @@ fn fits(taps: &[Tap]) -> bool {
 /// One row, valid for reads of as many bytes as outputs, of which there are at least 16.
 #[target_feature(enable = "neon")]
 unsafe fn copy_bytes(sum: Sum<'_>, out: &mut [i16]) {
-    let (n, row) = (out.len(), sum.taps[0].row);
+    let (n, row) = (out.len(), sum.row(&sum.taps[0]));
     let mut at = 0;
     while at < n {
         // The last one ends with the row and may copy some bytes again.
         let here = at.min(n - 16);
         // SAFETY: here + 16 <= n.
         unsafe {
-            let bytes = vld1q_u8(sum.first.add(row + here));
+            let bytes = vld1q_u8(row.add(here));
             let out = out.as_mut_ptr().add(here).cast::<u16>();
             vst1q_u16(out, vshll_n_u8::<7>(vget_low_u8(bytes)));
             vst1q_u16(out.add(8), vshll_high_n_u8::<7>(bytes));
@@ -92,13 +92,13 @@ unsafe fn copy_bytes(sum: Sum<'_>, out: &mut [i16]) {
 /// One row, valid for reads of two bytes for each output, of which there are at least 16.
 #[target_feature(enable = "neon")]
 unsafe fn copy_pairs(sum: Sum<'_>, even: &mut [i16], odd: &mut [i16]) {
-    let (n, row) = (even.len().min(odd.len()), sum.taps[0].row);
+    let (n, row) = (even.len().min(odd.len()), sum.row(&sum.taps[0]));
     let mut at = 0;
     while at < n {
         let here = at.min(n - 16);
         // SAFETY: here + 16 <= n.
         unsafe {
-            let uint8x16x2_t(a, b) = vld2q_u8(sum.first.add(row + 2 * here));
+            let uint8x16x2_t(a, b) = vld2q_u8(row.add(2 * here));
             let even = even.as_mut_ptr().add(here).cast::<u16>();
             vst1q_u16(even, vshll_n_u8::<7>(vget_low_u8(a)));
             vst1q_u16(even.add(8), vshll_high_n_u8::<7>(a));
@@ -191,14 +191,17 @@ unsafe fn pairs_of<const SIGNED: bool>(sum: Sum<'_>, even: &mut [i16], odd: &mut
 /// The rows must be valid for reads of `16 * N` bytes from `at` on; weights are below 2^15.
 #[target_feature(enable = "neon")]
 #[inline]
-unsafe fn sums<const N: usize, const SIGNED: bool>(sum: Sum<'_>, at: usize) -> [[int16x8_t; 2]; N] {
+pub(super) unsafe fn sums<const N: usize, const SIGNED: bool>(
+    sum: Sum<'_>,
+    at: usize,
+) -> [[int16x8_t; 2]; N] {
     let below = vdupq_n_u16(0x7f80);
     let mut sums = [[vdupq_n_s16(sum.begin); 2]; N];
     for tap in sum.taps {
-        let weight = vdupq_n_u16(tap.twice as u16);
+        let (weight, row) = (vdupq_n_u16(tap.twice as u16), sum.row(tap).wrapping_add(at));
         for (index, [a, b]) in sums.iter_mut().enumerate() {
             // SAFETY: the caller's promise.
-            let bytes = unsafe { vld1q_u8(sum.first.add(tap.row + at + 16 * index)) };
+            let bytes = unsafe { vld1q_u8(row.add(16 * index)) };
             let both = vreinterpretq_u16_u8(bytes);
             let even = vandq_u16(vshlq_n_u16::<7>(both), below);
             // Doubled, so that this is the upper half of the byte in the upper half.
@@ -249,7 +252,7 @@ pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
         for tap in sum.taps {
             // SAFETY: 8 words from `here` are inside every row, as many as outputs; bytes may lie
             // anywhere.
-            let words = unsafe { vld1q_u8(sum.first.add(tap.row + 2 * here)) };
+            let words = unsafe { vld1q_u8(sum.row(tap).add(2 * here)) };
             let product = upper(vreinterpretq_u16_u8(words), vdupq_n_u16(tap.twice as u16));
             total =
                 if tap.negative { vsubq_s16(total, product) } else { vaddq_s16(total, product) };

@@ -56,7 +56,7 @@ pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
         for tap in sum.taps {
             // SAFETY: here + 8 <= n, and rows have as many words as outputs; bytes may lie
             // anywhere.
-            let words = unsafe { vld1q_u8(sum.first.add(tap.row + 2 * here)) };
+            let words = unsafe { vld1q_u8(sum.row(tap).add(2 * here)) };
             let words = vshrq_n_u16::<1>(vreinterpretq_u16_u8(words));
             total = add(total, vreinterpretq_s16_u16(words), tap.weight() as i16);
         }
@@ -78,7 +78,7 @@ unsafe fn sums(sum: Sum<'_>, at: usize) -> [int16x8_t; 2] {
     let (mut low, mut high) = (half, half);
     for tap in sum.taps {
         // SAFETY: the caller's promise.
-        let bytes = unsafe { vld1q_u8(sum.first.add(tap.row + at)) };
+        let bytes = unsafe { vld1q_u8(sum.row(tap).add(at)) };
         let weight = tap.weight() as i16;
         low = add(low, vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(bytes))), weight);
         high = add(high, vreinterpretq_s16_u16(vmovl_high_u8(bytes)), weight);
