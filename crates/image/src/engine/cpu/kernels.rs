@@ -9,6 +9,9 @@ pub(crate) mod portable;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+pub(crate) mod neon;
+
 #[cfg(test)]
 mod tests;
 
@@ -63,6 +66,15 @@ impl Sum<'_> {
     #[inline(always)]
     pub(crate) fn row(&self, tap: &Tap) -> *const u8 {
         self.first.wrapping_add(tap.row as usize * self.stride)
+    }
+
+    /// Bytes from the first to the last row that a band is made of.
+    fn reach(all: &[Sum<'_>; LANES]) -> usize {
+        let (mut first, mut last) = (u32::MAX, 0);
+        for tap in all.iter().flat_map(|sum| sum.taps) {
+            (first, last) = (first.min(tap.row), last.max(tap.row));
+        }
+        last.saturating_sub(first) as usize * all[0].stride
     }
 }
 
@@ -204,6 +216,10 @@ pub(crate) fn best() -> &'static Kernels {
     #[cfg(target_arch = "x86_64")]
     if avx2::available() {
         return &avx2::KERNELS;
+    }
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    if neon::available() {
+        return &neon::KERNELS;
     }
     &portable::KERNELS
 }

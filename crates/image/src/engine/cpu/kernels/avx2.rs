@@ -9,6 +9,7 @@ use std::arch::is_x86_feature_detected;
 use super::Kernels;
 
 mod band;
+mod between;
 mod finish;
 mod horizontal;
 mod lanes;
@@ -18,6 +19,7 @@ mod store_bytes;
 mod store_real;
 mod turn;
 mod vertical;
+mod wide;
 
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx2",

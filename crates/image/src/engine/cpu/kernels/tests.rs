@@ -46,11 +46,15 @@ fn sums(len: usize, weights: &[i32], wide: bool, work: impl Fn(&Kernels, Sum<'_>
 #[test]
 fn sums_of_rows() {
     for len in LENGTHS {
-        let cases: [(&[i32], bool); 4] = [
+        let cases: [(&[i32], bool); 7] = [
             (&[32768], false),
             (&[3641, 7282, 10922, 7282, 3641], false),
             (&[-900, 17284, 17284, -900], false),
             (&[9_000, 14_768, 9_000], true),
+            (&[-4_000, 20_384, 20_384, -4_000], true),
+            // Weights of all sixteen bits.
+            (&[40_000, -7_232], false),
+            (&[40_000, -7_232], true),
         ];
         for (weights, wide) in cases {
             // SAFETY: the plane has two bytes for each output in every row.
@@ -74,12 +78,20 @@ fn sums_of_rows() {
                 columns
             });
         }
-        // SAFETY: as above.
-        sums(len, &[8000, 8384], false, |kernels, sum| unsafe {
-            let mut out = vec![0; len];
-            (kernels.words)(sum, &mut out);
-            out
-        });
+        let cases: [(&[i32], bool); 4] = [
+            (&[8000, 8384], false),
+            (&[32768], false),
+            (&[8000, -1000, 9384], true),
+            (&[40_000, -7_232], true),
+        ];
+        for (weights, wide) in cases {
+            // SAFETY: as above.
+            sums(len, weights, wide, |kernels, sum| unsafe {
+                let mut out = vec![0; len];
+                (kernels.words)(sum, &mut out);
+                out
+            });
+        }
     }
 }
 
@@ -267,7 +279,10 @@ fn luma_goes_straight() {
 #[test]
 fn bytes_and_floats_are_stored() {
     for len in LENGTHS {
-        let rows: Vec<Vec<i16>> = (0..4).map(|seed| numbers(len, 20 + seed, 9_000)).collect();
+        // From below black to above white.
+        let row =
+            |seed: u32| numbers(len, 20 + seed, 10_000).iter().map(|number| number - 900).collect();
+        let rows: Vec<Vec<i16>> = (0..4).map(row).collect();
         for channels in 1..=4 {
             let rows: Vec<&[i16]> = rows.iter().take(channels).map(|row| &row[..]).collect();
             let finished = Finished { rows: &rows, fraction: 5, pixels: len };

@@ -21,15 +21,6 @@ const MANY: usize = 2;
 /// table of page addresses covers.
 const NEAR: usize = 64 * 4096;
 
-/// Bytes from the first to the last row that a band is made of.
-fn reach(all: &[Sum<'_>; LANES]) -> usize {
-    let (mut first, mut last) = (u32::MAX, 0);
-    for tap in all.iter().flat_map(|sum| sum.taps) {
-        (first, last) = (first.min(tap.row), last.max(tap.row));
-    }
-    last.saturating_sub(first) as usize * all[0].stride
-}
-
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
@@ -40,7 +31,7 @@ pub(super) unsafe fn band(
     columns: &mut [i16],
 ) {
     let n = columns.len() / LANES;
-    if all[0].wide || n < 32 * FEWER + 1 || reach(all) > NEAR {
+    if all[0].wide || n < 32 * FEWER + 1 || Sum::reach(all) > NEAR {
         for (sum, row) in all.iter().zip(rows.chunks_mut(stride.max(1))) {
             // SAFETY: the caller's promise.
             unsafe { bytes(*sum, &mut row[..n]) };

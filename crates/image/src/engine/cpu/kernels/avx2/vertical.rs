@@ -7,13 +7,18 @@
 
 use std::arch::x86_64::*;
 
+use super::wide;
 use crate::engine::cpu::kernels::{Sum, portable};
 
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn bytes(sum: Sum<'_>, out: &mut [i16]) {
-    if sum.wide || out.len() < 32 {
+    if sum.wide {
+        // SAFETY: the caller's promise.
+        return unsafe { wide::bytes(sum, out) };
+    }
+    if out.len() < 32 {
         // SAFETY: the caller's promise.
         return unsafe { portable::bytes(sum, out) };
     }
@@ -72,7 +77,11 @@ unsafe fn bytes_of<const SIGNED: bool>(sum: Sum<'_>, slice: &mut [i16]) {
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn pairs(sum: Sum<'_>, even: &mut [i16], odd: &mut [i16]) {
     let n = even.len().min(odd.len());
-    if sum.wide || n < 16 {
+    if sum.wide {
+        // SAFETY: the caller's promise.
+        return unsafe { wide::pairs(sum, even, odd) };
+    }
+    if n < 16 {
         // SAFETY: the caller's promise.
         return unsafe { portable::pairs(sum, even, odd) };
     }
@@ -152,7 +161,11 @@ pub(super) unsafe fn sums<const N: usize, const SIGNED: bool>(
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
     let n = out.len();
-    if sum.wide || n < 16 {
+    if sum.wide {
+        // SAFETY: the caller's promise.
+        return unsafe { wide::words(sum, out) };
+    }
+    if n < 16 {
         // SAFETY: the caller's promise.
         return unsafe { portable::words(sum, out) };
     }

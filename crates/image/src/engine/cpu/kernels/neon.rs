@@ -1,0 +1,45 @@
+//! Loops for 64-bit ARM processors, which all have NEON.
+//!
+//! Results are those of plain Rust, bit by bit, but for real numbers, which are multiplied and
+//! added with one rounding, as with AVX2. NEON is part of every such target, so that vectors may
+//! pass through iterators, unlike those of AVX2.
+
+use std::arch::is_aarch64_feature_detected;
+
+use super::Kernels;
+
+mod band;
+mod finish;
+mod horizontal;
+mod lanes;
+mod matrix;
+mod mixed;
+mod store_bytes;
+mod store_real;
+mod turn;
+mod vertical;
+mod wide;
+
+pub(crate) static KERNELS: Kernels = Kernels {
+    name: "neon",
+    bytes: vertical::bytes,
+    pairs: vertical::pairs,
+    words: vertical::words,
+    band: band::band,
+    split_pairs: lanes::split_pairs,
+    split_triples: lanes::split_triples,
+    to_columns: turn::to_columns,
+    to_rows: turn::to_rows,
+    horizontal: horizontal::horizontal,
+    matrix: matrix::matrix,
+    double: mixed::double,
+    mixed: mixed::mixed,
+    store_columns: Some(finish::store_columns),
+    store_bytes: store_bytes::store_bytes,
+    store_real: store_real::store_real,
+};
+
+/// Whether the processor has the instructions.
+pub(crate) fn available() -> bool {
+    is_aarch64_feature_detected!("neon")
+}

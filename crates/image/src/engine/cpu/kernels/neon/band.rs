@@ -1,0 +1,104 @@
+//! Sums of rows that become columns at once, while they are in the first cache.
+#![expect(unsafe_code, reason = "vector loads and stores by address")]
+
+use std::arch::aarch64::*;
+
+use super::turn::{to_columns, turn};
+use super::vertical::{bytes, fits, sums};
+use crate::engine::cpu::fixed::LANES;
+use crate::engine::cpu::kernels::Sum;
+use crate::engine::cpu::kernels::portable::even_of;
+
+/// Vectors of bytes of a row that are summed together, and fewer for the end.
+const VECTORS: usize = 4;
+const FEWER: usize = 1;
+
+/// Bytes between the rows of a band up to which blocks are taken, and whole rows beyond: what small
+/// tables of page addresses cover.
+const NEAR: usize = 48 * 4096;
+
+/// # Safety
+/// The processor must have NEON; see [`super::Kernels`].
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn band(
+    all: &[Sum<'_>; LANES],
+    rows: &mut [i16],
+    stride: usize,
+    columns: &mut [i16],
+) {
+    let n = columns.len() / LANES;
+    let fits = all.iter().all(|sum| fits(sum.taps));
+    if all[0].wide || !fits || n < 16 * FEWER + 1 || Sum::reach(all) > NEAR {
+        for (sum, row) in all.iter().zip(rows.chunks_mut(stride.max(1))) {
+            // SAFETY: the caller's promise.
+            unsafe { bytes(*sum, &mut row[..n]) };
+        }
+        // SAFETY: the processor has the instructions.
+        return unsafe { to_columns(rows, stride, columns) };
+    }
+    let signed = all.iter().any(|sum| sum.taps.iter().any(|tap| tap.negative));
+    // SAFETY: the caller's promise, with at least one of the smaller blocks.
+    unsafe {
+        if signed {
+            blocks::<true>(all, n & !1, columns.as_mut_ptr());
+        } else {
+            blocks::<false>(all, n & !1, columns.as_mut_ptr());
+        }
+    }
+    // Blocks are of whole pairs.
+    if !n.is_multiple_of(2) {
+        for (sum, out) in all.iter().zip(&mut columns[(n - 1) * LANES..]) {
+            // SAFETY: the caller's promise.
+            *out = unsafe { even_of(*sum, n - 1) };
+        }
+    }
+}
+
+/// # Safety
+/// As [`band`], for `n` columns, an even number of at least those of the smaller block.
+#[target_feature(enable = "neon")]
+unsafe fn blocks<const SIGNED: bool>(all: &[Sum<'_>; LANES], n: usize, columns: *mut i16) {
+    let mut at = 0;
+    // The last one ends with the row and may be summed again in part.
+    // SAFETY: blocks end at n at most.
+    unsafe {
+        while at + 16 * VECTORS <= n {
+            block::<VECTORS, SIGNED>(all, at, columns);
+            at += 16 * VECTORS;
+        }
+        while at < n {
+            block::<FEWER, SIGNED>(all, at.min(n - 16 * FEWER), columns);
+            at += 16 * FEWER;
+        }
+    }
+}
+
+/// # Safety
+/// As [`band`], with `N` vectors of bytes from `at` on in every row.
+#[target_feature(enable = "neon")]
+#[inline]
+unsafe fn block<const N: usize, const SIGNED: bool>(
+    all: &[Sum<'_>; LANES],
+    at: usize,
+    columns: *mut i16,
+) {
+    // For each vector the sums of its even bytes and of its odd bytes, of every row.
+    let mut squares = [[[vdupq_n_s16(0); LANES]; 2]; N];
+    for (row, sum) in all.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        let sums = unsafe { sums::<N, SIGNED>(*sum, at) };
+        for ([even, odd], [a, b]) in squares.iter_mut().zip(sums) {
+            (even[row], odd[row]) = (a, b);
+        }
+    }
+    for (part, square) in squares.as_flattened().iter().enumerate() {
+        let square = square.as_ptr().cast::<i16>();
+        // SAFETY: sixteen vectors of eight numbers, for every second of sixteen columns, all of
+        // which are inside.
+        unsafe {
+            let columns = columns.add((at + part / 2 * 16 + part % 2) * LANES);
+            turn(square, 8, columns, 2 * LANES);
+            turn(square.add(64), 8, columns.add(8), 2 * LANES);
+        }
+    }
+}

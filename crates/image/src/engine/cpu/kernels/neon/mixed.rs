@@ -1,0 +1,146 @@
+//! Luma that needs no resizing, straight from its bytes to red, green and blue.
+#![expect(unsafe_code, reason = "vector loads and stores by address")]
+
+use std::arch::aarch64::*;
+
+use crate::engine::cpu::kernels::{Mixed, Out, portable};
+
+/// # Safety
+/// The processor must have NEON.
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
+    let n = out.len();
+    assert!(from.len() >= n.div_ceil(2) + 2);
+    let whole = n / 16 * 16;
+    let [a, b, c, d] = weights;
+    for at in (0..whole).step_by(16) {
+        // SAFETY: eight numbers from at / 2, and two more, are inside `from`; 16 from `at` inside
+        // `out`.
+        unsafe {
+            let from = from.as_ptr().add(at / 2);
+            let (before, own) = (vld1q_s16(from), vld1q_s16(from.add(1)));
+            let after = vld1q_s16(from.add(2));
+            let even = vaddq_s16(vqrdmulhq_n_s16(before, a), vqrdmulhq_n_s16(own, b));
+            let odd = vaddq_s16(vqrdmulhq_n_s16(own, c), vqrdmulhq_n_s16(after, d));
+            let out = out.as_mut_ptr().add(at);
+            vst1q_s16(out, vzip1q_s16(even, odd));
+            vst1q_s16(out.add(8), vzip2q_s16(even, odd));
+        }
+    }
+    // SAFETY: none is needed.
+    unsafe { portable::double(&from[whole / 2..], weights, &mut out[whole..]) }
+}
+
+/// # Safety
+/// The processor must have NEON; see [`super::Kernels`].
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn mixed(mixed: Mixed<'_>, out: Out) {
+    let Mixed { chroma, halved, matrix, pixels, .. } = mixed;
+    let samples = if halved { pixels.div_ceil(2) } else { pixels };
+    assert!(chroma.iter().all(|row| row.len() >= samples));
+    if !matrix.is_to_rgb() {
+        // SAFETY: the caller's promise.
+        return unsafe { portable::mixed(mixed, out) };
+    }
+    // SAFETY: the caller's promise, and chroma rows are long enough.
+    unsafe { if halved { blocks::<true>(mixed, out) } else { blocks::<false>(mixed, out) } }
+}
+
+/// Blocks of 16 pixels, the rest one by one.
+///
+/// # Safety
+/// As [`mixed`], with chroma rows as long as the pixels need.
+#[target_feature(enable = "neon")]
+#[inline]
+unsafe fn blocks<const HALVED: bool>(mixed: Mixed<'_>, out: Out) {
+    let Mixed { luma, chroma: [u, v], matrix, flip, pixels, .. } = mixed;
+    let chroma = Chroma::new(matrix.rows, matrix.offset);
+    let luma_part = vdupq_n_s16(matrix.rows[0][0]);
+    let flip = vdupq_n_u8(flip);
+    let whole = pixels / 16 * 16;
+    for at in (0..whole).step_by(16) {
+        // SAFETY: 16 bytes of luma, and the chroma samples of 16 pixels, from `at` on.
+        let (bytes, low, high) = unsafe {
+            let bytes = vld1q_u8(luma.add(at));
+            let (u, v) = (u.as_ptr(), v.as_ptr());
+            if HALVED {
+                let both = chroma.colours(vld1q_s16(u.add(at / 2)), vld1q_s16(v.add(at / 2)));
+                let [red, green, blue] = both;
+                let low = [vzip1q_s16(red, red), vzip1q_s16(green, green), vzip1q_s16(blue, blue)];
+                let high = [vzip2q_s16(red, red), vzip2q_s16(green, green), vzip2q_s16(blue, blue)];
+                (bytes, low, high)
+            } else {
+                let low = chroma.colours(vld1q_s16(u.add(at)), vld1q_s16(v.add(at)));
+                let high = chroma.colours(vld1q_s16(u.add(at + 8)), vld1q_s16(v.add(at + 8)));
+                (bytes, low, high)
+            }
+        };
+        let y_low = vreinterpretq_s16_u16(vshll_n_u8::<7>(vget_low_u8(bytes)));
+        let y_high = vreinterpretq_s16_u16(vshll_high_n_u8::<7>(bytes));
+        let (y_low, y_high) = (vqrdmulhq_s16(y_low, luma_part), vqrdmulhq_s16(y_high, luma_part));
+        let mut codes = [flip; 3];
+        for (index, code) in codes.iter_mut().enumerate() {
+            // Rounded, shifted and held between 0 and 255 at once.
+            let low = vqrshrun_n_s16::<5>(vaddq_s16(y_low, low[index]));
+            let both = vqrshrun_high_n_s16::<5>(low, vaddq_s16(y_high, high[index]));
+            *code = veorq_u8(both, flip);
+        }
+        let [red, green, blue] = codes;
+        // SAFETY: room for 16 pixels from `at` on.
+        unsafe {
+            match out {
+                Out::Planes([a, b, c]) => {
+                    vst1q_u8(a.add(at), red);
+                    vst1q_u8(b.add(at), green);
+                    vst1q_u8(c.add(at), blue);
+                }
+                Out::Packed { at: first, blue_first } => {
+                    let order = if blue_first {
+                        uint8x16x3_t(blue, green, red)
+                    } else {
+                        uint8x16x3_t(red, green, blue)
+                    };
+                    vst3q_u8(first.add(3 * at), order);
+                }
+            }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { portable::mixed_from(mixed, out, whole) }
+}
+
+/// What chroma adds to luma.
+#[derive(Clone, Copy)]
+struct Chroma {
+    red_v: int16x8_t,
+    green_u: int16x8_t,
+    green_v: int16x8_t,
+    blue_u: int16x8_t,
+    offset: [int16x8_t; 3],
+}
+
+impl Chroma {
+    #[target_feature(enable = "neon")]
+    #[inline]
+    fn new(rows: [[i16; 3]; 3], [red, green, blue]: [i16; 3]) -> Chroma {
+        Chroma {
+            red_v: vdupq_n_s16(rows[0][2]),
+            green_u: vdupq_n_s16(rows[1][1]),
+            green_v: vdupq_n_s16(rows[1][2]),
+            blue_u: vdupq_n_s16(rows[2][1]),
+            offset: [vdupq_n_s16(red), vdupq_n_s16(green), vdupq_n_s16(blue)],
+        }
+    }
+
+    /// Red, green and blue without luma.
+    #[target_feature(enable = "neon")]
+    #[inline]
+    fn colours(&self, u: int16x8_t, v: int16x8_t) -> [int16x8_t; 3] {
+        let green = vaddq_s16(vqrdmulhq_s16(u, self.green_u), vqrdmulhq_s16(v, self.green_v));
+        [
+            vaddq_s16(vqrdmulhq_s16(v, self.red_v), self.offset[0]),
+            vaddq_s16(green, self.offset[1]),
+            vaddq_s16(vqrdmulhq_s16(u, self.blue_u), self.offset[2]),
+        ]
+    }
+}
