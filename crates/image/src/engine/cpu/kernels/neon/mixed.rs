@@ -34,16 +34,21 @@ pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
 /// # Safety
 /// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn mixed(mixed: Mixed<'_>, out: Out) {
+pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
     let Mixed { chroma, halved, matrix, pixels, .. } = mixed;
     let samples = if halved { pixels.div_ceil(2) } else { pixels };
     assert!(chroma.iter().all(|row| row.len() >= samples));
-    if !matrix.is_to_rgb() {
-        // SAFETY: the caller's promise.
-        return unsafe { portable::mixed(mixed, out) };
-    }
     // SAFETY: the caller's promise, and chroma rows are long enough.
-    unsafe { if halved { blocks::<true>(mixed, out) } else { blocks::<false>(mixed, out) } }
+    unsafe {
+        match (rows, halved) {
+            _ if !matrix.is_to_rgb() => portable::mixed(mixed, rows),
+            (&[one], true) => blocks::<true, 1>(mixed, [one]),
+            (&[one], false) => blocks::<false, 1>(mixed, [one]),
+            (&[one, two], true) => blocks::<true, 2>(mixed, [one, two]),
+            (&[one, two], false) => blocks::<false, 2>(mixed, [one, two]),
+            _ => portable::mixed(mixed, rows),
+        }
+    }
 }
 
 /// Blocks of 16 pixels, the rest one by one.
@@ -51,62 +56,71 @@ pub(super) unsafe fn mixed(mixed: Mixed<'_>, out: Out) {
 /// # Safety
 /// As [`mixed`], with chroma rows as long as the pixels need.
 #[target_feature(enable = "neon")]
-#[inline]
-unsafe fn blocks<const HALVED: bool>(mixed: Mixed<'_>, out: Out) {
-    let Mixed { luma, chroma: [u, v], matrix, flip, pixels, .. } = mixed;
+unsafe fn blocks<const HALVED: bool, const ROWS: usize>(
+    mixed: Mixed<'_>,
+    rows: [(*const u8, Out); ROWS],
+) {
+    let Mixed { chroma: [u, v], matrix, flip, pixels, .. } = mixed;
     let chroma = Chroma::new(matrix.rows, matrix.offset);
     let luma_part = vdupq_n_s16(matrix.rows[0][0]);
     let flip = vdupq_n_u8(flip);
     let whole = pixels / 16 * 16;
     for at in (0..whole).step_by(16) {
-        // SAFETY: 16 bytes of luma, and the chroma samples of 16 pixels, from `at` on.
-        let (bytes, low, high) = unsafe {
-            let bytes = vld1q_u8(luma.add(at));
+        // Red, green and blue without luma.
+        // SAFETY: the chroma samples of 16 pixels, from `at` on.
+        let (low, high) = unsafe {
             let (u, v) = (u.as_ptr(), v.as_ptr());
             if HALVED {
                 let both = chroma.colours(vld1q_s16(u.add(at / 2)), vld1q_s16(v.add(at / 2)));
                 let [red, green, blue] = both;
                 let low = [vzip1q_s16(red, red), vzip1q_s16(green, green), vzip1q_s16(blue, blue)];
                 let high = [vzip2q_s16(red, red), vzip2q_s16(green, green), vzip2q_s16(blue, blue)];
-                (bytes, low, high)
+                (low, high)
             } else {
                 let low = chroma.colours(vld1q_s16(u.add(at)), vld1q_s16(v.add(at)));
                 let high = chroma.colours(vld1q_s16(u.add(at + 8)), vld1q_s16(v.add(at + 8)));
-                (bytes, low, high)
+                (low, high)
             }
         };
-        let y_low = vreinterpretq_s16_u16(vshll_n_u8::<7>(vget_low_u8(bytes)));
-        let y_high = vreinterpretq_s16_u16(vshll_high_n_u8::<7>(bytes));
-        let (y_low, y_high) = (vqrdmulhq_s16(y_low, luma_part), vqrdmulhq_s16(y_high, luma_part));
-        let mut codes = [flip; 3];
-        for (index, code) in codes.iter_mut().enumerate() {
-            // Rounded, shifted and held between 0 and 255 at once.
-            let low = vqrshrun_n_s16::<5>(vaddq_s16(y_low, low[index]));
-            let both = vqrshrun_high_n_s16::<5>(low, vaddq_s16(y_high, high[index]));
-            *code = veorq_u8(both, flip);
-        }
-        let [red, green, blue] = codes;
-        // SAFETY: room for 16 pixels from `at` on.
-        unsafe {
-            match out {
-                Out::Planes([a, b, c]) => {
-                    vst1q_u8(a.add(at), red);
-                    vst1q_u8(b.add(at), green);
-                    vst1q_u8(c.add(at), blue);
-                }
-                Out::Packed { at: first, blue_first } => {
-                    let order = if blue_first {
-                        uint8x16x3_t(blue, green, red)
-                    } else {
-                        uint8x16x3_t(red, green, blue)
-                    };
-                    vst3q_u8(first.add(3 * at), order);
+        for (luma, out) in rows {
+            // SAFETY: 16 bytes of luma from `at` on.
+            let bytes = unsafe { vld1q_u8(luma.add(at)) };
+            let y_low = vreinterpretq_s16_u16(vshll_n_u8::<7>(vget_low_u8(bytes)));
+            let y_high = vreinterpretq_s16_u16(vshll_high_n_u8::<7>(bytes));
+            let (y_low, y_high) =
+                (vqrdmulhq_s16(y_low, luma_part), vqrdmulhq_s16(y_high, luma_part));
+            let mut codes = [flip; 3];
+            for (index, code) in codes.iter_mut().enumerate() {
+                // Rounded, shifted and held between 0 and 255 at once.
+                let low = vqrshrun_n_s16::<5>(vaddq_s16(y_low, low[index]));
+                let both = vqrshrun_high_n_s16::<5>(low, vaddq_s16(y_high, high[index]));
+                *code = veorq_u8(both, flip);
+            }
+            let [red, green, blue] = codes;
+            // SAFETY: room for 16 pixels from `at` on.
+            unsafe {
+                match out {
+                    Out::Planes([a, b, c]) => {
+                        vst1q_u8(a.add(at), red);
+                        vst1q_u8(b.add(at), green);
+                        vst1q_u8(c.add(at), blue);
+                    }
+                    Out::Packed { at: first, blue_first } => {
+                        let order = if blue_first {
+                            uint8x16x3_t(blue, green, red)
+                        } else {
+                            uint8x16x3_t(red, green, blue)
+                        };
+                        vst3q_u8(first.add(3 * at), order);
+                    }
                 }
             }
         }
     }
-    // SAFETY: the caller's promise.
-    unsafe { portable::mixed_from(mixed, out, whole) }
+    for (luma, out) in rows {
+        // SAFETY: the caller's promise.
+        unsafe { portable::mixed_from(mixed, luma, out, whole) }
+    }
 }
 
 /// What chroma adds to luma.
