@@ -28,6 +28,7 @@ mod paint;
 mod pbo;
 mod plan;
 mod prepare;
+mod ramp;
 mod scratch;
 mod shader;
 mod side;

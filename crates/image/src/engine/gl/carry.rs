@@ -34,21 +34,22 @@ impl Painter {
         let mut sampled = SmallVec::new();
         for (index, plane) in work.source.planes.iter().enumerate() {
             if let Some(texture) = self.imports.sampled(&self.display, &self.gl, plane) {
-                sampled.push((texture, [0, 0]));
+                let size = [plane.layout.row_bytes.div_ceil(4), plane.layout.rows];
+                sampled.push(Sampled { texture, first: [0, 0], size });
                 continue;
             }
             let part = read_part(work, index);
             let size = (part.bytes.div_ceil(4), part.rows);
             let texture =
                 self.scratch.texture(&self.gl, Slot::Source(index), Texels::Words, size)?;
-            let first = [(part.byte / 4) as i32, part.row as i32];
+            let first = [part.byte / 4, part.row];
             let rows = place(plane, &part, buffers);
             let strided = rows.stride.is_multiple_of(4);
             self.with_address(rows, strided, |own, rows| {
                 // SAFETY: the work holds the source to read, and the part is inside the plane.
                 unsafe { transfer::upload(&own.gl, texture, rows, &mut own.rows) }
             })?;
-            sampled.push((texture, first));
+            sampled.push(Sampled { texture, first, size: [size.0, size.1] });
         }
         Ok(sampled)
     }
