@@ -243,6 +243,9 @@ pub enum Error {
 }
 
 fn list(reasons: &[(&'static str, String)]) -> String {
+    if reasons.is_empty() {
+        return "the processor was made without any".to_owned();
+    }
     let words: Vec<_> = reasons.iter().map(|(engine, why)| format!("{engine}: {why}")).collect();
     words.join("; ")
 }

@@ -1,7 +1,6 @@
 //! One conversion on the GPU: planes in, pictures drawn, planes out.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use glow::{Framebuffer, Texture};
 use smallvec::SmallVec;
@@ -15,6 +14,7 @@ use super::plan::{Pass, PlanePart, is_float};
 use super::prepare::{Programs, Ready, ReadyPass};
 use super::scratch::{Scratch, Slot};
 use super::side::Side;
+use super::state::State;
 use super::target::{Surface, all_bytes, segments};
 use super::worker::Abilities;
 use crate::job::Recipe;
@@ -45,17 +45,6 @@ impl Work {
             }
         }
     }
-}
-
-/// What others are told of a context.
-#[derive(Debug, Default)]
-pub(super) struct State {
-    /// Whether it is lost.
-    pub(super) lost: AtomicBool,
-    /// Imports that are kept.
-    pub(super) imports: AtomicUsize,
-    /// Planes that were copied so far.
-    pub(super) copies: AtomicUsize,
 }
 
 fn refused(reason: String) -> Error {
@@ -96,7 +85,7 @@ impl Painter {
     pub(super) fn new(gl: Gl, display: Display, state: Arc<State>) -> Painter {
         Painter {
             gl,
-            imports: Imports::default(),
+            imports: Imports::new(Arc::clone(&state)),
             scratch: Scratch::default(),
             programs: Programs::default(),
             rows: vec![],
@@ -130,12 +119,12 @@ impl Painter {
         buffers: &Buffers,
         wait: bool,
     ) -> Result<Option<Fence>> {
-        if self.state.lost.load(Ordering::Relaxed) {
+        if self.state.lost() {
             return Err(refused(LOST.to_owned()));
         }
         self.imports.tidy(&self.gl);
         let drawn = self.paint(work, buffers);
-        self.state.imports.store(self.imports.len(), Ordering::Relaxed);
+        self.state.keep_imports(self.imports.len());
         if let (Ok(true), false) = (&drawn, wait)
             && let Some(fence) = self.display.fence(|| self.gl.flush())
         {
@@ -143,6 +132,7 @@ impl Painter {
             // Whoever is refused gets the bytes back: the GPU must be done with them.
             let fence = fence.inspect_err(|_| self.gl.finish())?;
             work.tell_devices(&fence);
+            self.state.count_fence();
             return Ok(Some(fence));
         }
         self.gl.finish();
@@ -158,7 +148,7 @@ impl Painter {
     pub(super) fn check(&self) -> Result<()> {
         let checked = self.gl.check("converting");
         if checked.as_ref().is_err_and(|reason| reason.contains(LOST)) {
-            self.state.lost.store(true, Ordering::Relaxed);
+            self.state.lose();
         }
         checked.map_err(refused)
     }
