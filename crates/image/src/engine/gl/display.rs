@@ -215,10 +215,12 @@ impl Drop for Display {
 }
 
 type Found = Result<egl::Display, String>;
+/// Finds the displays of a platform; with the extensions that EGL has without one.
+type Find = fn(&'static Egl, &str) -> Vec<Found>;
 
 /// Where displays are looked for, in this order: without a screen, on devices that EGL or GBM
 /// know, and whatever is the default.
-const PLATFORMS: &[(&str, fn(&'static Egl, &str) -> Vec<Found>)] =
+const PLATFORMS: &[(&str, Find)] =
     &[("surfaceless", surfaceless), ("device", on_devices), ("gbm", on_cards), ("default", usual)];
 
 fn display_of(egl: &'static Egl, platform: egl::Enum, native: *mut c_void) -> Found {
