@@ -169,6 +169,19 @@ impl ImageProcessor {
         liked.into_iter().find_map(|memory| make(Some(memory)).ok()).map_or_else(|| make(None), Ok)
     }
 
+    /// The engine that would do a conversion: the first that can.
+    ///
+    /// # Errors
+    /// As [`ImageProcessor::convert`].
+    pub fn engine<S: ElementKind, D: ElementKind>(
+        &self,
+        source: &Tensor<S>,
+        destination: &Tensor<D>,
+        convert: &Convert,
+    ) -> Result<EngineKind> {
+        Ok(self.engine_for(&Job::new(source, destination, convert)?)?.kind())
+    }
+
     /// What each engine would do with a conversion, or why it cannot, in the order of trying.
     ///
     /// # Errors

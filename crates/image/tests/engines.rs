@@ -59,9 +59,13 @@ fn the_environment_names_engines() {
     // What the program asks for is not overruled.
     let engines = Some(vec![EngineKind::Reference]);
     let config = ImageProcessorConfig { engines, threads: Some(1) };
-    let said = explain(&ImageProcessor::with_config(&config).unwrap());
+    let processor = ImageProcessor::with_config(&config).unwrap();
+    let said = explain(&processor);
     assert_eq!(said.len(), 1);
     assert_eq!(said[0].engine, EngineKind::Reference);
+    let (source, target) = images();
+    let engine = processor.engine(&source, &target, &Convert::new()).unwrap();
+    assert_eq!(engine, EngineKind::Reference);
 }
 
 #[test]
