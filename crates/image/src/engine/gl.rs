@@ -50,10 +50,21 @@ use worker::{Done, Order, Worker};
 
 /// The engine. Its context is made when it is first needed, and anew when it was lost.
 pub(crate) struct OpenGl {
-    /// The worker, or why there is none.
-    worker: Mutex<Option<Result<Arc<Running>, String>>>,
+    worker: Mutex<Slot>,
     /// The only platform to look for a display on.
     only: Option<&'static str>,
+}
+
+/// Where the worker is kept.
+enum Slot {
+    /// Not asked for yet.
+    Unknown,
+    Running(Arc<Running>),
+    /// It was there and was lost. A driver that has just been reset may need a moment, so it is
+    /// asked until there is a new one.
+    Lost,
+    /// Why there never was one.
+    Absent(String),
 }
 
 struct Running {
@@ -72,24 +83,36 @@ impl OpenGl {
     }
 
     fn only_on(only: Option<&'static str>) -> OpenGl {
-        OpenGl { worker: Mutex::new(None), only }
+        OpenGl { worker: Mutex::new(Slot::Unknown), only }
     }
 
     fn running(&self) -> Result<Arc<Running>> {
         let mut slot = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-        let lost = matches!(&*slot, Some(Ok(own)) if own.worker.state.lost());
-        if lost {
-            tracing::warn!("the OpenGL context was lost, a new one is made");
-            *slot = None;
+        let absent = |reason: &str| refused(format!("there is no OpenGL ES 3 here: {reason}"));
+        match &*slot {
+            Slot::Running(running) if !running.worker.state.lost() => {
+                return Ok(Arc::clone(running));
+            }
+            Slot::Running(_) => {
+                tracing::warn!("the OpenGL context was lost, a new one is made");
+                *slot = Slot::Lost;
+            }
+            Slot::Absent(reason) => return Err(absent(reason)),
+            Slot::Unknown | Slot::Lost => {}
         }
-        let started = slot.take().unwrap_or_else(|| Running::start(self.only));
-        let answer = match &started {
-            Ok(running) => Ok(Arc::clone(running)),
-            Err(reason) => Err(refused(format!("there is no OpenGL ES 3 here: {reason}"))),
-        };
-        // A driver that has just been reset may need a moment: it is asked again next time.
-        *slot = Some(started).filter(|started| started.is_ok() || !lost);
-        answer
+        match Running::start(self.only) {
+            Ok(running) => {
+                *slot = Slot::Running(Arc::clone(&running));
+                Ok(running)
+            }
+            Err(reason) => {
+                let error = absent(&reason);
+                if !matches!(*slot, Slot::Lost) {
+                    *slot = Slot::Absent(reason);
+                }
+                Err(error)
+            }
+        }
     }
 }
 
