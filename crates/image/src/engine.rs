@@ -34,10 +34,22 @@ const KINDS: &[(EngineKind, &str)] = &[
     (EngineKind::Reference, "reference"),
 ];
 
+/// What this build has no engine for.
+const ABSENT: &str = if cfg!(opengl) { "" } else { " (and gl, in builds with it)" };
+
 impl EngineKind {
     /// Every engine.
     pub fn all() -> impl Iterator<Item = EngineKind> {
         KINDS.iter().map(|(kind, _)| *kind)
+    }
+
+    /// The engines of a processor that is not told which, in their order.
+    pub(crate) fn usual() -> &'static [EngineKind] {
+        &[
+            EngineKind::Cpu,
+            #[cfg(opengl)]
+            EngineKind::Gl,
+        ]
     }
 
     /// The word for this engine: `"cpu"`.
@@ -60,7 +72,7 @@ impl FromStr for EngineKind {
         KINDS.iter().find(known).map(|(kind, _)| *kind).ok_or_else(|| Error::UnknownWord {
             what: "image engine",
             word: word.to_owned(),
-            known: KINDS.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", "),
+            known: KINDS.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ") + ABSENT,
         })
     }
 }

@@ -41,6 +41,23 @@ pub enum Error {
         /// What can be.
         known: &'static str,
     },
+    /// Planes on top of each other.
+    #[error(
+        "planes {first} and {second} of the {format} image share bytes: they start {} and {} bytes \
+         into the memory",
+        offsets.0,
+        offsets.1
+    )]
+    PlanesOverlap {
+        /// The format.
+        format: PixelFormat,
+        /// The one plane.
+        first: usize,
+        /// The other.
+        second: usize,
+        /// Where they start.
+        offsets: (usize, usize),
+    },
     /// An element type that images are not converted to.
     #[error("images are not converted to {dtype}: u8, i8, f16, bf16 and f32 can be written")]
     TargetType {
@@ -226,6 +243,9 @@ pub enum Error {
 }
 
 fn list(reasons: &[(&'static str, String)]) -> String {
+    if reasons.is_empty() {
+        return "the processor was made without any".to_owned();
+    }
     let words: Vec<_> = reasons.iter().map(|(engine, why)| format!("{engine}: {why}")).collect();
     words.join("; ")
 }

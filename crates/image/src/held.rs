@@ -26,6 +26,23 @@ unsafe impl Send for PlaneAddress {}
 // SAFETY: as above.
 unsafe impl Sync for PlaneAddress {}
 
+/// Checks that the CPU can reach every plane of an image.
+///
+/// # Errors
+/// [`tenure_memory::Error::NotMappable`].
+pub(crate) fn check_reachable(image: &TensorDyn) -> Result<()> {
+    let planes = image.image_layout().map_or(0, |layout| layout.planes().len());
+    for plane in 0..planes {
+        // What is not allocated yet will be reachable.
+        let Some(raw) = image.plane_buffer(plane)?.raw_if_placed() else { continue };
+        if !raw.cpu_accessible() {
+            let (memory, space) = (raw.memory(), raw.space());
+            return Err(tenure_memory::Error::NotMappable { memory, space }.into());
+        }
+    }
+    Ok(())
+}
+
 impl Held {
     /// Holds every plane of an image to read it.
     pub(crate) fn to_read(image: &TensorDyn) -> Result<Held> {

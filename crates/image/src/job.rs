@@ -6,6 +6,7 @@ use tenure_tensor::{ElementKind, Tensor, TensorDyn};
 use crate::colour::Model;
 use crate::convert::{Convert, Filter, Siting};
 use crate::geometry::Geometry;
+use crate::import::no_shared_bytes;
 use crate::normalize::Affine;
 use crate::{Error, Result};
 
@@ -63,6 +64,10 @@ impl Job {
         };
         if !writable {
             return Err(format_error("destination", to, TARGETS));
+        }
+        if !target.is_multi_buffer() {
+            // Whoever writes one would write the other.
+            no_shared_bytes(to)?;
         }
         let sizes = ((from.width(), from.height()), (to.width(), to.height()));
         let geometry = Geometry::new(sizes.0, sizes.1, to.format(), convert)?;

@@ -36,6 +36,7 @@ mod engine;
 mod error;
 mod geometry;
 mod held;
+mod import;
 mod job;
 mod normalize;
 mod placement;

@@ -22,8 +22,12 @@ const ENGINES: &str = "TENURE_IMAGE_ENGINE";
 /// Which engines a processor has, and how they work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImageProcessorConfig {
-    /// The engines to try, in this order. If `None`, those that the environment variable
-    /// `TENURE_IMAGE_ENGINE` names (separated by commas), or the best that there are.
+    /// The engines to try, in this order: each conversion is done by the first that can do all of
+    /// it, and by no other. If `None`, those that the environment variable `TENURE_IMAGE_ENGINE`
+    /// names (separated by commas), or `cpu` and then, where it is built in, `gl`: the CPU is
+    /// the fastest wherever it reaches the memory, and OpenGL, whose context is made when it is
+    /// first needed, takes DMA-BUFs that are not mapped for the CPU. With `gl` alone nothing
+    /// falls back to the CPU: what OpenGL cannot do is an error that says why.
     pub engines: Option<Vec<EngineKind>>,
     /// Threads of the CPU engine: 1 for the calling thread alone, more for threads of its own.
     /// If `None`, the program's rayon threads.
@@ -47,7 +51,8 @@ pub struct Explanation {
 }
 
 impl ImageProcessor {
-    /// A processor with the best engines that there are.
+    /// A processor with the usual engines, or those that `TENURE_IMAGE_ENGINE` names:
+    /// [`ImageProcessorConfig::engines`] tells which and in which order.
     ///
     /// # Errors
     /// If `TENURE_IMAGE_ENGINE` names an engine that is not known.
@@ -62,11 +67,11 @@ impl ImageProcessor {
     pub fn with_config(config: &ImageProcessorConfig) -> Result<ImageProcessor> {
         let kinds = match (&config.engines, env::var_os(ENGINES)) {
             (Some(engines), _) => engines.clone(),
-            (None, Some(words)) => {
+            (None, Some(words)) if !words.is_empty() => {
                 let words = words.to_string_lossy();
                 words.split(',').map(|word| word.trim().parse()).collect::<Result<_>>()?
             }
-            (None, None) => vec![EngineKind::Cpu],
+            (None, _) => EngineKind::usual().to_vec(),
         };
         let mut engines: Vec<Box<dyn Engine>> = vec![];
         for kind in kinds {
@@ -162,6 +167,19 @@ impl ImageProcessor {
         }
         let liked = self.engines.first().map_or(vec![], |engine| engine.memories());
         liked.into_iter().find_map(|memory| make(Some(memory)).ok()).map_or_else(|| make(None), Ok)
+    }
+
+    /// The engine that would do a conversion: the first that can.
+    ///
+    /// # Errors
+    /// As [`ImageProcessor::convert`].
+    pub fn engine<S: ElementKind, D: ElementKind>(
+        &self,
+        source: &Tensor<S>,
+        destination: &Tensor<D>,
+        convert: &Convert,
+    ) -> Result<EngineKind> {
+        Ok(self.engine_for(&Job::new(source, destination, convert)?)?.kind())
     }
 
     /// What each engine would do with a conversion, or why it cannot, in the order of trying.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use pictures::{cases, check, image, numbers, paint, processor};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use tenure_image::{Convert, EngineKind, Error, Fit, ImageProcessor, ImageProcessorConfig};
+use tenure_image::{Convert, EngineKind, Error, Filter, Fit, ImageProcessor, ImageProcessorConfig};
 use tenure_layout::{DType, PixelFormat};
 use tenure_tensor::{TensorDyn, TensorMemory};
 
@@ -188,6 +188,30 @@ fn batches_and_their_neighbours() {
     GL.convert(&source, &mut alone, &letterbox()).unwrap();
     for index in 0..3 {
         assert_eq!(numbers(&batch.batch(index).unwrap()), numbers(&alone));
+    }
+}
+
+#[test]
+fn long_rows_are_sampled_where_they_lie() {
+    let cpu = processor(EngineKind::Cpu, 1);
+    for (format, from, to) in [
+        (PixelFormat::Nv12, (16_000, 6), (11_003, 5)),
+        (PixelFormat::Rgb, (16_001, 3), (4999, 3)),
+        (PixelFormat::Grey, (5, 16_000), (4, 15_999)),
+    ] {
+        let source = image(from, format, DType::U8, 0);
+        paint(&source, 11, 0);
+        for filter in [Filter::Bilinear, Filter::Antialiased] {
+            let make = || image(to, PixelFormat::Rgba, DType::U8, 0);
+            let (mut expected, mut result) = (make(), make());
+            let convert = Convert::new().with_filter(filter);
+            cpu.convert(&source, &mut expected, &convert).unwrap();
+            GL.convert(&source, &mut result, &convert).unwrap();
+            for (at, (want, have)) in numbers(&expected).iter().zip(numbers(&result)).enumerate() {
+                let close = (want - have).abs() <= 2.0;
+                assert!(close, "{format} {filter} at {at}: {have}, not {want}");
+            }
+        }
     }
 }
 

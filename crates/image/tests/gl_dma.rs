@@ -14,7 +14,7 @@ use tenure_camera::{Camera, Wanted, cameras};
 use tenure_image::{Convert, EngineKind, Filter, Fit, ImageProcessor};
 use tenure_layout::{DType, PixelFormat};
 use tenure_memory::Access;
-use tenure_tensor::{ElementKind, Tensor, TensorDyn, TensorMemory};
+use tenure_tensor::{ElementKind, PlaneDescriptor, Tensor, TensorDyn, TensorMemory};
 
 const WAIT: Duration = Duration::from_secs(60);
 
@@ -62,6 +62,48 @@ fn from_dma_memory_to_dma_memory() {
     drop(rgba);
     gl.convert(&frame, &mut rgb, &letterbox()).unwrap();
     assert_eq!(imports(&gl, &frame, &rgb), "3 imports kept");
+}
+
+#[test]
+#[ignore = "needs DMA-BUF: tests/vm/test"]
+fn frames_of_others_are_imported_and_not_copied() {
+    let gl = processor(EngineKind::Gl, 1);
+    // As a decoder would hand them over: descriptors and numbers.
+    let ours = image(320, 240, PixelFormat::Nv12);
+    paint(&ours, 8, 1);
+    let make = |bytes: usize| Tensor::<u8>::new(&[bytes], Some(TensorMemory::Dma), None).unwrap();
+    let (both, luma, chroma) = (make(384 * 360), make(384 * 240), make(320 * 120));
+    let plane = |memory: &Tensor<u8>, offset: usize, stride: usize| {
+        let plane = PlaneDescriptor::new(memory.dmabuf_clone().unwrap()).unwrap();
+        plane.with_offset(offset).with_stride(stride).with_modifier(0).unwrap()
+    };
+    let import = |planes: &[PlaneDescriptor]| {
+        gl.import_image(planes, 320, 240, PixelFormat::Nv12, DType::U8, None)
+    };
+    for planes in [
+        vec![plane(&both, 0, 384)],
+        vec![plane(&both, 0, 384), plane(&both, 384 * 240, 384)],
+        vec![plane(&luma, 0, 384), plane(&chroma, 0, 320)],
+    ] {
+        let frame = import(&planes).unwrap();
+        assert_eq!(frame.memory(), TensorMemory::Dma);
+        for index in 0..2 {
+            frame.plane(index).unwrap().copy_from(&ours.plane(index).unwrap()).unwrap();
+        }
+        let mut rgba = image(160, 160, PixelFormat::Rgba);
+        let letterbox = letterbox();
+        gl.convert(&frame, &mut rgba, &letterbox).unwrap();
+        check(&ours, &rgba);
+        let said = gl.explain(&frame, &rgba, &letterbox).unwrap().remove(0).verdict.unwrap();
+        assert!(!said.contains("0 imports kept") && !said.contains("copied"), "{said}");
+    }
+    // A byte more than there is.
+    let error = import(&[plane(&luma, 0, 384), plane(&chroma, 1, 320)]).unwrap_err();
+    assert!(error.to_string().contains("ends at byte 38401"), "{error}");
+    let error = import(&[plane(&luma, 0, 319), plane(&chroma, 0, 320)]).unwrap_err();
+    assert!(error.to_string().contains("319 is shorter"), "{error}");
+    let error = import(&[plane(&luma, 0, 384), plane(&luma, 0, 384)]).unwrap_err();
+    assert!(error.to_string().contains("share bytes"), "{error}");
 }
 
 #[test]

@@ -200,6 +200,15 @@ pub enum Error {
         /// What it is.
         found: &'static str,
     },
+    /// Memory whose rows are not plain.
+    #[error(
+        "memory with the modifier {modifier:#018x} is tiled, compressed or not known to be \
+         neither: only linear memory (modifier 0) can be used"
+    )]
+    Modifier {
+        /// The DRM modifier.
+        modifier: u64,
+    },
     /// A descriptor opened in the wrong mode.
     #[error("the file descriptor is open {mode}, but {needed} is needed")]
     WrongMode {

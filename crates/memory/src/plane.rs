@@ -2,8 +2,11 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use crate::Result;
 use crate::descriptor::duplicate;
+use crate::{Error, Result};
+
+/// `DRM_FORMAT_MOD_LINEAR`.
+const LINEAR: u64 = 0;
 
 /// Where one plane of an image lies. The descriptor is duplicated at once, so the caller may
 /// close its own.
@@ -41,6 +44,18 @@ impl PlaneDescriptor {
         PlaneDescriptor { offset: Some(offset), ..self }
     }
 
+    /// With the DRM modifier that came with the memory.
+    ///
+    /// # Errors
+    /// [`Error::Modifier`] for every one but the linear, 0: rows of tiled or compressed memory
+    /// are not where their stride says, and of memory whose modifier is unknown nobody can tell.
+    pub fn with_modifier(self, modifier: u64) -> Result<PlaneDescriptor> {
+        match modifier {
+            LINEAR => Ok(self),
+            _ => Err(Error::Modifier { modifier }),
+        }
+    }
+
     /// Bytes between rows, if given.
     pub fn stride(&self) -> Option<usize> {
         self.stride
@@ -59,5 +74,21 @@ impl PlaneDescriptor {
     /// The descriptor, given away.
     pub fn into_fd(self) -> OwnedFd {
         self.fd
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_rows_that_lie_where_they_are_said_to() {
+        let plane = || PlaneDescriptor::new(std::io::stdin()).unwrap().with_stride(64);
+        assert_eq!(plane().with_modifier(0).unwrap().stride(), Some(64));
+        // Tiles of Intel's X kind, and "not known".
+        for modifier in [1 << 56 | 1, (1 << 56) - 1] {
+            let error = plane().with_modifier(modifier).unwrap_err().to_string();
+            assert!(error.contains(&format!("{modifier:#018x}")), "{error}");
+        }
     }
 }

@@ -50,9 +50,8 @@ pub(super) fn convert(
 ) -> Result<Done, Problem> {
     let source = source::read(input, options.from)?;
     let (convert, mut target) = recipe.prepare(&source, ending)?;
-    let verdicts = processor.explain(&source, &target, &convert)?;
+    let engine = processor.engine(&source, &target, &convert)?;
     let placement = processor.convert(&source, &mut target, &convert)?;
-    let engine = verdicts.iter().find(|one| one.verdict.is_ok()).map(|one| one.engine);
     let bytes = target::write(output, ending, &target, options.quality)?;
     Ok(Done::new((input, &source), (output, &target), bytes, engine, &placement))
 }

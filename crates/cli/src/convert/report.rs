@@ -22,7 +22,7 @@ pub(super) struct Done {
     /// Bytes of the file that was written.
     bytes: u64,
     /// The engine that did it.
-    engine: Option<&'static str>,
+    engine: &'static str,
     /// Where the picture is.
     placement: Place,
 }
@@ -107,7 +107,7 @@ impl Done {
         source: File<'_>,
         output: File<'_>,
         bytes: u64,
-        engine: Option<EngineKind>,
+        engine: EngineKind,
         placement: &Placement,
     ) -> Done {
         let content = placement.content();
@@ -116,7 +116,7 @@ impl Done {
             source: Side::new(source),
             output: Side::new(output),
             bytes,
-            engine: engine.map(EngineKind::name),
+            engine: engine.name(),
             placement: Place {
                 content: Rectangle {
                     x: content.x,
@@ -154,7 +154,7 @@ pub(super) fn done(done: &Done, width: usize) -> String {
     let mut row = |what, text: &str| page.row(Mark::Blank, &[(what, WHAT)], PLAIN, text);
     row("source", &done.source.words());
     row("output", &format!("{}, {}", done.output.words(), units::bytes(done.bytes)));
-    row("engine", done.engine.unwrap_or("none"));
+    row("engine", done.engine);
     let Rectangle { x, y, width, height } = done.placement.content;
     row("content", &format!("{width}x{height}+{x}+{y}"));
     let [across, down] = done.placement.scale.map(number);

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Result;
 use crate::engine::{Engine, EngineKind};
-use crate::held::Held;
+use crate::held::{Held, check_reachable};
 use crate::job::{Job, Recipe};
 
 mod direct;
@@ -101,8 +101,9 @@ impl Engine for Cpu {
         EngineKind::Cpu
     }
 
-    fn check(&self, _: &Job) -> Result<()> {
-        Ok(())
+    fn check(&self, job: &Job) -> Result<()> {
+        check_reachable(&job.source)?;
+        check_reachable(&job.target)
     }
 
     fn explain(&self, job: &Job) -> String {

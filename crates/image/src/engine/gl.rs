@@ -6,14 +6,15 @@
 //! weights of every filter are computed once by the same code as for the other engines.
 
 use std::fs::File;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::pipe::{PipeFlags, pipe_with};
-use tenure_memory::{Allocator, Fence, TensorMemory};
+use tenure_memory::{Allocator, Fence, RawBuffer, Request, TensorMemory, Why};
 use tenure_tensor::TensorDyn;
 
 use crate::engine::{Engine, EngineKind};
+use crate::held::check_reachable;
 use crate::job::Job;
 use crate::{Error, Result};
 
@@ -22,15 +23,18 @@ mod buffers;
 mod carry;
 mod display;
 mod feed;
+mod gbm;
 mod import;
 mod packing;
 mod paint;
 mod pbo;
 mod plan;
 mod prepare;
+mod ramp;
 mod scratch;
 mod shader;
 mod side;
+mod state;
 mod table;
 mod target;
 mod transfer;
@@ -39,15 +43,28 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-use api::LOST;
 use paint::Work;
 use pbo::Pixels;
 use side::Side;
 use worker::{Done, Order, Worker};
 
+/// The engine. Its context is made when it is first needed, and anew when it was lost.
 pub(crate) struct OpenGl {
-    /// The worker, or why there is none.
-    worker: Result<Running, String>,
+    worker: Mutex<Slot>,
+    /// The only platform to look for a display on.
+    only: Option<&'static str>,
+}
+
+/// Where the worker is kept.
+enum Slot {
+    /// Not asked for yet.
+    Unknown,
+    Running(Arc<Running>),
+    /// It was there and was lost. A driver that has just been reset may need a moment, so it is
+    /// asked until there is a new one.
+    Lost,
+    /// Why there never was one.
+    Absent(String),
 }
 
 struct Running {
@@ -62,27 +79,68 @@ fn refused(reason: impl Into<String>) -> Error {
 impl OpenGl {
     /// The engine, also on a machine that has no OpenGL: it then says so when asked.
     pub(crate) fn new() -> OpenGl {
-        let worker = Worker::start().map(|worker| {
-            let pixels = Pixels::new(worker.orders.clone());
-            Running { worker, pixels }
-        });
-        if let Err(reason) = &worker {
-            tracing::info!("there is no OpenGL ES 3 here: {reason}");
-        }
-        OpenGl { worker }
+        OpenGl::only_on(None)
     }
 
-    fn running(&self) -> Result<&Running> {
-        let absent = |reason: &String| refused(format!("there is no OpenGL ES 3 here: {reason}"));
-        let running = self.worker.as_ref().map_err(absent)?;
-        if running.worker.state.lost.load(Ordering::Relaxed) {
-            return Err(refused(LOST));
+    fn only_on(only: Option<&'static str>) -> OpenGl {
+        OpenGl { worker: Mutex::new(Slot::Unknown), only }
+    }
+
+    fn running(&self) -> Result<Arc<Running>> {
+        let mut slot = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let absent = |reason: &str| refused(format!("there is no OpenGL ES 3 here: {reason}"));
+        match &*slot {
+            Slot::Running(running) if !running.worker.state.lost() => {
+                return Ok(Arc::clone(running));
+            }
+            Slot::Running(_) => {
+                tracing::warn!("the OpenGL context was lost, a new one is made");
+                *slot = Slot::Lost;
+            }
+            Slot::Absent(reason) => return Err(absent(reason)),
+            Slot::Unknown | Slot::Lost => {}
         }
-        Ok(running)
+        match Running::start(self.only) {
+            Ok(running) => {
+                *slot = Slot::Running(Arc::clone(&running));
+                Ok(running)
+            }
+            Err(reason) => {
+                let error = absent(&reason);
+                if !matches!(*slot, Slot::Lost) {
+                    *slot = Slot::Absent(reason);
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Allocator for OpenGl {
+    fn memory(&self) -> TensorMemory {
+        TensorMemory::Pbo
+    }
+
+    fn allocate(&self, request: &Request<'_>) -> tenure_memory::Result<RawBuffer> {
+        match self.running() {
+            Ok(running) => running.pixels.allocate(request),
+            Err(error) => {
+                let why = Why::Refused { what: "OpenGL", reason: error.to_string() };
+                Err(tenure_memory::Error::Unavailable { memory: TensorMemory::Pbo, why })
+            }
+        }
     }
 }
 
 impl Running {
+    fn start(only: Option<&'static str>) -> Result<Arc<Running>, String> {
+        let worker = Worker::start(only).inspect_err(|reason| {
+            tracing::info!("there is no OpenGL ES 3 here: {reason}");
+        })?;
+        let pixels = Pixels::new(worker.orders.clone());
+        Ok(Arc::new(Running { worker, pixels }))
+    }
+
     /// Whether everything fits the GPU.
     fn check(&self, job: &Job) -> Result<()> {
         let abilities = &self.worker.abilities;
@@ -96,6 +154,9 @@ impl Running {
                     "the {role} is too large: {longest} rows and words of four bytes are the most"
                 )));
             }
+            if let (Err(why), false) = (check_reachable(image), abilities.imports) {
+                return Err(refused(format!("the {role} cannot be imported here, and {why}")));
+            }
         }
         let dtype = job.recipe.target.dtype;
         if plan::is_float(dtype) && !abilities.floats {
@@ -105,13 +166,24 @@ impl Running {
     }
 
     /// How the bytes of an image get to the GPU and back.
-    fn way(&self, image: &TensorDyn) -> &'static str {
-        let abilities = &self.worker.abilities;
-        match image.memory() {
-            TensorMemory::Pbo if self.pixels.find(image).is_some() => "pixel buffer",
-            TensorMemory::Dma if abilities.imports => "imported if rows and driver allow it",
-            TensorMemory::Shm if abilities.imports_shared => "imported if rows allow it",
-            _ => "copied",
+    fn way(&self, image: &TensorDyn) -> String {
+        let (abilities, memory) = (&self.worker.abilities, image.memory());
+        let refusal = self.worker.state.refusal(memory);
+        let can = match memory {
+            TensorMemory::Pbo if self.pixels.find(image).is_some() => {
+                return "pixel buffer".to_owned();
+            }
+            TensorMemory::Dma => abilities.imports,
+            TensorMemory::Shm => abilities.imports_shared,
+            _ => false,
+        };
+        match (can, refusal) {
+            (true, None) => "imported if rows and driver allow it".to_owned(),
+            (true, Some(reason)) => {
+                format!("imported, or copied as one before that was not imported: {reason}")
+            }
+            (false, Some(reason)) => format!("copied, as it is not imported: {reason}"),
+            (false, None) => "copied".to_owned(),
         }
     }
 
@@ -157,7 +229,7 @@ impl Engine for OpenGl {
             running.way(&job.target),
             abilities.renderer,
             abilities.platform,
-            running.worker.state.imports.load(Ordering::Relaxed),
+            running.worker.state.imports(),
         )
     }
 
@@ -192,7 +264,6 @@ impl Engine for OpenGl {
     }
 
     fn allocator(&self, memory: TensorMemory) -> Option<&dyn Allocator> {
-        let running = self.running().ok().filter(|_| memory == TensorMemory::Pbo)?;
-        Some(&running.pixels)
+        (memory == TensorMemory::Pbo).then_some(self)
     }
 }

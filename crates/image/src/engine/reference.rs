@@ -11,7 +11,7 @@ use crate::Result;
 use crate::colour::{Matrix, Model};
 use crate::component::{Component, components};
 use crate::engine::{Engine, EngineKind};
-use crate::held::{Held, PlaneAddress};
+use crate::held::{Held, PlaneAddress, check_reachable};
 use crate::job::{Job, Recipe};
 use crate::taps::{Samples, Taps};
 
@@ -23,8 +23,9 @@ impl Engine for Reference {
         EngineKind::Reference
     }
 
-    fn check(&self, _: &Job) -> Result<()> {
-        Ok(())
+    fn check(&self, job: &Job) -> Result<()> {
+        check_reachable(&job.source)?;
+        check_reachable(&job.target)
     }
 
     fn explain(&self, _: &Job) -> String {

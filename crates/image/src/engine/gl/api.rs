@@ -389,7 +389,19 @@ impl Gl {
 }
 
 /// How a lost context is told from other errors.
-pub(super) const LOST: &str = "the OpenGL context was lost; make a new processor";
+pub(super) const LOST: &str = "the OpenGL context was lost, and the pixel buffers with it; the next conversion makes a new one";
+
+#[cfg(test)]
+impl Gl {
+    /// From now on the driver says what drivers say after a reset.
+    pub(super) fn lose_context(&mut self) {
+        extern "system" fn guilty() -> u32 {
+            const GUILTY_CONTEXT_RESET: u32 = 0x8253;
+            GUILTY_CONTEXT_RESET
+        }
+        self.reset_status = Some(guilty);
+    }
+}
 
 mod buffers;
 mod programs;

@@ -1,12 +1,11 @@
 //! A painter's planes in and out: imported, from pixel buffers, or copied.
 #![expect(unsafe_code, reason = "promises transfers that planes are held")]
 
-use std::sync::atomic::Ordering;
-
 use smallvec::SmallVec;
 
 use super::api::{Refused, Texels};
 use super::buffers::Buffers;
+use super::import::PLACES;
 use super::paint::{Painter, Sampled, Work};
 use super::prepare::Ready;
 use super::scratch::Slot;
@@ -34,21 +33,22 @@ impl Painter {
         let mut sampled = SmallVec::new();
         for (index, plane) in work.source.planes.iter().enumerate() {
             if let Some(texture) = self.imports.sampled(&self.display, &self.gl, plane) {
-                sampled.push((texture, [0, 0]));
+                let size = [plane.layout.row_bytes.div_ceil(4), plane.layout.rows];
+                sampled.push(Sampled { texture, first: [0, 0], size });
                 continue;
             }
             let part = read_part(work, index);
             let size = (part.bytes.div_ceil(4), part.rows);
             let texture =
                 self.scratch.texture(&self.gl, Slot::Source(index), Texels::Words, size)?;
-            let first = [(part.byte / 4) as i32, part.row as i32];
-            let rows = place(plane, &part, buffers);
+            let first = [part.byte / 4, part.row];
+            let rows = self.place(plane, &part, buffers)?;
             let strided = rows.stride.is_multiple_of(4);
             self.with_address(rows, strided, |own, rows| {
                 // SAFETY: the work holds the source to read, and the part is inside the plane.
                 unsafe { transfer::upload(&own.gl, texture, rows, &mut own.rows) }
             })?;
-            sampled.push((texture, first));
+            sampled.push(Sampled { texture, first, size: [size.0, size.1] });
         }
         Ok(sampled)
     }
@@ -77,7 +77,7 @@ impl Painter {
                 row: rectangle.y as usize,
                 rows: rectangle.height as usize,
             };
-            let rows = place(plane, &part, buffers);
+            let rows = self.place(plane, &part, buffers)?;
             let at = (surface.x, surface.y);
             let from = (surface.framebuffer, surface.texels);
             self.with_address(rows, transfer::whole(&rows, surface.texels), |own, rows| {
@@ -89,6 +89,30 @@ impl Painter {
         Ok(())
     }
 
+    /// Where the rows of a part are.
+    fn place(&self, plane: &Plane, part: &Part, buffers: &Buffers) -> Result<Rows, Refused> {
+        let skip = part.row * plane.layout.row_stride + part.byte;
+        let place = match &plane.bytes {
+            Bytes::Memory { address: Some(address), .. } => {
+                Place::Address(address.row(part.row).wrapping_add(part.byte))
+            }
+            Bytes::Memory { address: None, raw, .. } => {
+                let reason = self.state.refusal(raw.memory());
+                let reason = reason.unwrap_or_else(|| PLACES.to_owned());
+                return Err(format!(
+                    "the CPU cannot map this {} memory, and it is not imported: {reason}",
+                    raw.memory()
+                ));
+            }
+            Bytes::Pixels { buffer, start } => match buffers.mapped(*buffer) {
+                // A buffer that somebody has mapped cannot be used by OpenGL, but by address.
+                Some(base) => Place::Address(base.as_ptr().wrapping_add(start + skip)),
+                None => Place::Buffer(*buffer, start + skip),
+            },
+        };
+        Ok(Rows { place, stride: plane.layout.row_stride, bytes: part.bytes, count: part.rows })
+    }
+
     /// Does `work` with rows that have an address, unless they may stay in their buffer.
     fn with_address(
         &mut self,
@@ -97,7 +121,7 @@ impl Painter {
         work: impl FnOnce(&mut Painter, Rows),
     ) -> Result<(), Refused> {
         if !matches!(rows.place, Place::Buffer(..)) {
-            self.state.copies.fetch_add(1, Ordering::Relaxed);
+            self.state.count_copy();
         }
         match rows.place {
             Place::Buffer(buffer, offset) if !in_buffer => {
@@ -129,20 +153,4 @@ fn read_part(work: &Work, index: usize) -> Part {
     let bottom = (crop.y + crop.height).div_ceil(spec.vertical);
     let right = right.min(plane.layout.row_bytes);
     Part { byte: left, bytes: right - left, row, rows: bottom.min(plane.layout.rows) - row }
-}
-
-/// Where the rows of a part are.
-fn place(plane: &Plane, part: &Part, buffers: &Buffers) -> Rows {
-    let skip = part.row * plane.layout.row_stride + part.byte;
-    let place = match &plane.bytes {
-        Bytes::Memory { address, .. } => {
-            Place::Address(address.row(part.row).wrapping_add(part.byte))
-        }
-        Bytes::Pixels { buffer, start } => match buffers.mapped(*buffer) {
-            // A buffer that somebody has mapped cannot be used by OpenGL, but by address.
-            Some(base) => Place::Address(base.as_ptr().wrapping_add(start + skip)),
-            None => Place::Buffer(*buffer, start + skip),
-        },
-    };
-    Rows { place, stride: plane.layout.row_stride, bytes: part.bytes, count: part.rows }
 }

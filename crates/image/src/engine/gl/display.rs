@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 
 use khronos_egl as egl;
 
+use super::gbm;
+
 type Egl = egl::DynamicInstance<egl::EGL1_5>;
 
 // The library stays loaded, as drivers have threads and exit handlers in it.
@@ -14,6 +16,7 @@ static LIBRARY: OnceLock<Result<Egl, String>> = OnceLock::new();
 
 const PLATFORM_SURFACELESS: egl::Enum = 0x31DD;
 const PLATFORM_DEVICE: egl::Enum = 0x313F;
+const PLATFORM_GBM: egl::Enum = 0x31D7;
 const LINUX_DMA_BUF: egl::Enum = 0x3270;
 const FOURCC: egl::Attrib = 0x3271;
 const PLANE0_FD: egl::Attrib = 0x3272;
@@ -62,19 +65,25 @@ fn has(list: &str, word: &str) -> bool {
 }
 
 impl Display {
-    /// Opens the first display that gives a context, and makes it current.
+    /// Opens the first display that gives a context, and makes it current; only on the platform
+    /// named, if one is.
     ///
     /// # Errors
     /// Every display tried and why it did not serve.
-    pub(super) fn open() -> Result<Display, String> {
+    pub(super) fn open(only: Option<&str>) -> Result<Display, String> {
         let egl = library()?;
         let words = egl.query_string(None, egl::EXTENSIONS).map(CStr::to_string_lossy);
         let client = words.unwrap_or_default();
         let mut reasons = vec![];
-        for (platform, display) in displays(egl, &client) {
-            match display.and_then(|display| Display::on(egl, display, platform)) {
-                Ok(display) => return Ok(display),
-                Err(reason) => reasons.push(format!("{platform}: {reason}")),
+        for (platform, find) in PLATFORMS {
+            if only.is_some_and(|only| only != *platform) {
+                continue;
+            }
+            for display in find(egl, &client) {
+                match display.and_then(|display| Display::on(egl, display, platform)) {
+                    Ok(display) => return Ok(display),
+                    Err(reason) => reasons.push(format!("{platform}: {reason}")),
+                }
             }
         }
         Err(reasons.join(", "))
@@ -205,29 +214,59 @@ impl Drop for Display {
     }
 }
 
-type Found = (&'static str, Result<egl::Display, String>);
+type Found = Result<egl::Display, String>;
+/// Finds the displays of a platform; with the extensions that EGL has without one.
+type Find = fn(&'static Egl, &str) -> Vec<Found>;
 
-/// The displays to try: without a screen, by device, and whatever is the default.
-fn displays(egl: &'static Egl, client: &str) -> Vec<Found> {
-    let none = [egl::ATTRIB_NONE];
-    let mut found: Vec<Found> = vec![];
-    let mut platform = |word, name, native: *mut c_void| {
-        // SAFETY: the native display is what the platform wants: none, or a device that EGL named.
-        let display = unsafe { egl.get_platform_display(word, native, &none) };
-        found.push((name, display.map_err(|error| format!("eglGetPlatformDisplay: {error}"))));
-    };
-    if has(client, "EGL_MESA_platform_surfaceless") {
-        platform(PLATFORM_SURFACELESS, "surfaceless", std::ptr::null_mut());
+/// Where displays are looked for, in this order: without a screen, on devices that EGL or GBM
+/// know, and whatever is the default.
+const PLATFORMS: &[(&str, Find)] =
+    &[("surfaceless", surfaceless), ("device", on_devices), ("gbm", on_cards), ("default", usual)];
+
+fn display_of(egl: &'static Egl, platform: egl::Enum, native: *mut c_void) -> Found {
+    // SAFETY: the callers give the native display that the platform wants: none, or a device that
+    // EGL or GBM named and that stays.
+    let display = unsafe { egl.get_platform_display(platform, native, &[egl::ATTRIB_NONE]) };
+    display.map_err(|error| format!("eglGetPlatformDisplay: {error}"))
+}
+
+fn lacks(extension: &str) -> Vec<Found> {
+    vec![Err(format!("EGL has no {extension}"))]
+}
+
+fn surfaceless(egl: &'static Egl, client: &str) -> Vec<Found> {
+    match has(client, "EGL_MESA_platform_surfaceless") {
+        true => vec![display_of(egl, PLATFORM_SURFACELESS, std::ptr::null_mut())],
+        false => lacks("EGL_MESA_platform_surfaceless"),
     }
-    if has(client, "EGL_EXT_platform_device") {
-        for device in devices(egl) {
-            platform(PLATFORM_DEVICE, "device", device);
+}
+
+fn on_devices(egl: &'static Egl, client: &str) -> Vec<Found> {
+    if !has(client, "EGL_EXT_platform_device") {
+        return lacks("EGL_EXT_platform_device");
+    }
+    match devices(egl) {
+        devices if devices.is_empty() => vec![Err("EGL names no device".to_owned())],
+        devices => devices.into_iter().map(|at| display_of(egl, PLATFORM_DEVICE, at)).collect(),
+    }
+}
+
+fn on_cards(egl: &'static Egl, client: &str) -> Vec<Found> {
+    if !has(client, "EGL_KHR_platform_gbm") && !has(client, "EGL_MESA_platform_gbm") {
+        return lacks("EGL_KHR_platform_gbm");
+    }
+    match gbm::cards() {
+        Ok(cards) => {
+            cards.iter().map(|card| display_of(egl, PLATFORM_GBM, card.as_ptr())).collect()
         }
+        Err(reason) => vec![Err(reason)],
     }
+}
+
+fn usual(egl: &'static Egl, _: &str) -> Vec<Found> {
     // SAFETY: the default display needs no native one.
     let default = unsafe { egl.get_display(egl::DEFAULT_DISPLAY) };
-    found.push(("default", default.ok_or_else(|| "there is none".to_owned())));
-    found
+    vec![default.ok_or_else(|| "there is none".to_owned())]
 }
 
 fn devices(egl: &'static Egl) -> Vec<*mut c_void> {

@@ -2,6 +2,7 @@
 //! go of when that is gone.
 
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 
 use glow::{Framebuffer, Texture};
 use rustix::fs::{SeekFrom, seek};
@@ -10,9 +11,14 @@ use tenure_memory::{RawBuffer, Request, TensorMemory, WeakIdentity, allocate};
 use super::api::{Gl, Refused};
 use super::display::Display;
 use super::side::{BLOCK_ROWS, Bytes, Plane, importable};
+use super::state::State;
 
 /// Imports kept at most: more than any camera has buffers.
 const KEPT: usize = 128;
+
+/// What is asked of the places of rows.
+pub(super) const PLACES: &str =
+    "rows must be a multiple of 4 bytes apart to be read and of 16 to be drawn, like the first one";
 
 /// What of an allocation is imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,17 +38,19 @@ struct Known {
 }
 
 /// The imports of one context.
-#[derive(Default)]
 pub(super) struct Imports {
+    state: Arc<State>,
     /// Most recently used last.
     known: Vec<Known>,
     /// Allocations that the driver refused.
     refused: Vec<(u64, WeakIdentity)>,
-    /// Memories of which it refused one: no other is tried if it is shared memory.
-    told: Vec<TensorMemory>,
 }
 
 impl Imports {
+    pub(super) fn new(state: Arc<State>) -> Imports {
+        Imports { state, known: vec![], refused: vec![] }
+    }
+
     /// The plane as a texture to sample, if it can be imported.
     pub(super) fn sampled(&mut self, display: &Display, gl: &Gl, plane: &Plane) -> Option<Texture> {
         let at = self.find(display, gl, plane, false)?;
@@ -93,7 +101,7 @@ impl Imports {
                 drawn
             });
         if let Err(reason) = &tried {
-            self.told.push(TensorMemory::Shm);
+            self.state.refuse(TensorMemory::Shm, reason);
             tracing::info!("the driver does not import shared memory, which is copied: {reason}");
         }
         tried.is_ok()
@@ -127,7 +135,9 @@ impl Imports {
             self.known[at..].rotate_left(1);
             return Some(self.known.len() - 1);
         }
-        let shared = raw.memory() == TensorMemory::Shm && self.told.contains(&TensorMemory::Shm);
+        // Of shared memory all is alike.
+        let memory = raw.memory();
+        let shared = memory == TensorMemory::Shm && self.state.refusal(memory).is_some();
         if shared || self.refused.iter().any(|(refused, _)| *refused == allocation) {
             return None;
         }
@@ -146,7 +156,10 @@ impl Imports {
             return None;
         }
         let fd = raw.device_descriptor().ok().filter(|fd| fits(*fd))?;
-        let made = import(display, gl, fd, &key);
+        let made = match self.state.rejects() {
+            false => import(display, gl, fd, &key),
+            true => Err("told to reject it".to_owned()),
+        };
         let texture = made.map_err(|reason| self.refuse(raw, &reason)).ok()?;
         if self.known.len() >= KEPT {
             self.known.remove(0).delete(gl);
@@ -159,8 +172,7 @@ impl Imports {
     fn refuse(&mut self, raw: &RawBuffer, reason: &str) {
         self.refused.push((raw.identity().id(), raw.identity().weak()));
         let memory = raw.memory();
-        if !self.told.contains(&memory) {
-            self.told.push(memory);
+        if self.state.refuse(memory, reason) {
             tracing::warn!("the driver does not import {memory} memory, which is copied: {reason}");
         }
     }

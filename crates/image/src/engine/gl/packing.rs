@@ -23,10 +23,10 @@ impl Packing {
             true => HEAD.replace("out vec4", "out uvec4"),
             false => HEAD.to_owned(),
         };
-        text += "uniform sampler2D picture;\nuniform ivec2 origin;\nuniform int first;\n";
+        text += "uniform sampler2D picture;\nflat in ivec2 origin;\nflat in int first;\n";
         text +=
-            "uniform int last;\nuniform int top;\nuniform vec4 channel;\nuniform vec4 multiply;\n";
-        text += "uniform vec4 add;\n";
+            "flat in int last;\nflat in int top;\nflat in vec4 channel;\nflat in vec4 multiply;\n";
+        text += "flat in vec4 add;\n";
         let group = self.channels.len();
         let bytes = self.dtype.size().unwrap_or(1);
         let pixel = match bytes {

@@ -1,7 +1,6 @@
 //! One conversion on the GPU: planes in, pictures drawn, planes out.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use glow::{Framebuffer, Texture};
 use smallvec::SmallVec;
@@ -15,6 +14,7 @@ use super::plan::{Pass, PlanePart, is_float};
 use super::prepare::{Programs, Ready, ReadyPass};
 use super::scratch::{Scratch, Slot};
 use super::side::Side;
+use super::state::State;
 use super::target::{Surface, all_bytes, segments};
 use super::worker::Abilities;
 use crate::job::Recipe;
@@ -47,17 +47,6 @@ impl Work {
     }
 }
 
-/// What others are told of a context.
-#[derive(Debug, Default)]
-pub(super) struct State {
-    /// Whether it is lost.
-    pub(super) lost: AtomicBool,
-    /// Imports that are kept.
-    pub(super) imports: AtomicUsize,
-    /// Planes that were copied so far.
-    pub(super) copies: AtomicUsize,
-}
-
 fn refused(reason: String) -> Error {
     Error::Engine { engine: "gl", reason }
 }
@@ -75,14 +64,28 @@ pub(super) struct Painter {
     pub(super) display: Display,
 }
 
-/// A plane to sample: a texture, and which word and row of the plane is its first.
-pub(super) type Sampled = (Texture, [i32; 2]);
+/// A plane to sample.
+pub(super) struct Sampled {
+    pub(super) texture: Texture,
+    /// Which word and row of the plane is its first.
+    pub(super) first: [usize; 2],
+    /// Words and rows.
+    pub(super) size: [usize; 2],
+}
+
+impl Sampled {
+    /// Where its first texel is, and what a texel is of all of it.
+    fn inside(&self) -> [f32; 4] {
+        let ([x, y], [width, height]) = (self.first, self.size);
+        [x as f32, y as f32, 1.0 / width as f32, 1.0 / height as f32]
+    }
+}
 
 impl Painter {
     pub(super) fn new(gl: Gl, display: Display, state: Arc<State>) -> Painter {
         Painter {
             gl,
-            imports: Imports::default(),
+            imports: Imports::new(Arc::clone(&state)),
             scratch: Scratch::default(),
             programs: Programs::default(),
             rows: vec![],
@@ -116,12 +119,12 @@ impl Painter {
         buffers: &Buffers,
         wait: bool,
     ) -> Result<Option<Fence>> {
-        if self.state.lost.load(Ordering::Relaxed) {
+        if self.state.lost() {
             return Err(refused(LOST.to_owned()));
         }
         self.imports.tidy(&self.gl);
         let drawn = self.paint(work, buffers);
-        self.state.imports.store(self.imports.len(), Ordering::Relaxed);
+        self.state.keep_imports(self.imports.len());
         if let (Ok(true), false) = (&drawn, wait)
             && let Some(fence) = self.display.fence(|| self.gl.flush())
         {
@@ -129,6 +132,7 @@ impl Painter {
             // Whoever is refused gets the bytes back: the GPU must be done with them.
             let fence = fence.inspect_err(|_| self.gl.finish())?;
             work.tell_devices(&fence);
+            self.state.count_fence();
             return Ok(Some(fence));
         }
         self.gl.finish();
@@ -144,7 +148,7 @@ impl Painter {
     pub(super) fn check(&self) -> Result<()> {
         let checked = self.gl.check("converting");
         if checked.as_ref().is_err_and(|reason| reason.contains(LOST)) {
-            self.state.lost.store(true, Ordering::Relaxed);
+            self.state.lose();
         }
         checked.map_err(refused)
     }
@@ -157,7 +161,7 @@ impl Painter {
         for (index, (pass, own)) in ready.plan.passes.iter().zip(&ready.passes).enumerate() {
             if ready.plan.direct {
                 let Some(surface) = surfaces.first() else { continue };
-                self.sample_into(work, pass, own, &sources, surface);
+                self.sample_into(pass, own, &sources, surface);
             } else {
                 self.sample_and_pack(work, (pass, own), &sources, &surfaces, index)?;
             }
@@ -169,53 +173,54 @@ impl Painter {
     }
 
     /// Samples straight into the destination.
-    fn sample_into(
-        &self,
-        work: &Work,
-        pass: &Pass,
-        own: &ReadyPass,
-        sources: &[Sampled],
-        surface: &Surface,
-    ) {
+    fn sample_into(&self, pass: &Pass, own: &ReadyPass, sources: &[Sampled], surface: &Surface) {
         let (x, y) = (surface.x, surface.y);
         let at = |area: Area| Area { x: x + area.x, y: y + area.y, ..area };
         let rectangle = Area { x: 0, y: 0, ..pass.rectangle };
         if pass.content != rectangle {
             self.gl.clear(surface.framebuffer, at(rectangle), pass.fill, [true; 4]);
         }
-        self.sample(work, own, sources, surface.framebuffer, at(pass.content));
+        self.sample(pass, own, sources, surface.framebuffer, at(pass.content));
     }
 
     fn sample(
         &self,
-        work: &Work,
+        pass: &Pass,
         own: &ReadyPass,
         sources: &[Sampled],
         to: Framebuffer,
         area: Area,
     ) {
-        const PLANES: [(&str, &str); 4] =
-            [("plane0", "base0"), ("plane1", "base1"), ("plane2", "base2"), ("plane3", "base3")];
+        const PLANES: [[&str; 2]; 4] = [
+            ["plane0", "inside0"],
+            ["plane1", "inside1"],
+            ["plane2", "inside2"],
+            ["plane3", "inside3"],
+        ];
+        const SHAPES: [[&str; 5]; 2] = [
+            ["places_x0", "limits_x0", "places_y0", "limits_y0", "range0"],
+            ["places_x1", "limits_x1", "places_y1", "limits_y1", "range1"],
+        ];
         let mut textures: SmallVec<[(&str, Texture); 6]> = SmallVec::new();
-        let mut values: SmallVec<[(&str, Value); 12]> = SmallVec::new();
-        for ((plane, base), (texture, first)) in PLANES.iter().zip(sources) {
-            textures.push((plane, *texture));
-            values.push((base, Value::Ints(*first)));
+        let mut values: SmallVec<[(&str, Value); 16]> = SmallVec::new();
+        for ([plane, inside], sampled) in PLANES.iter().zip(sources) {
+            textures.push((plane, sampled.texture));
+            values.push((inside, Value::Vec4(sampled.inside())));
         }
-        const SHAPES: [(&str, &str); 2] = [("narrow0", "middle0"), ("narrow1", "middle1")];
-        for ((narrow, middle), shape) in SHAPES.iter().zip(&own.shapes) {
-            values.push((narrow, Value::Vec2(shape[0])));
-            values.push((middle, Value::Vec2(shape[1])));
+        for ([places_x, limits_x, places_y, limits_y, range], own) in
+            SHAPES.iter().zip(&pass.sampling.triangles)
+        {
+            values.push((places_x, Value::Vec4(own.across.place)));
+            values.push((limits_x, Value::Vec4(own.across.limits)));
+            values.push((places_y, Value::Vec4(own.down.place)));
+            values.push((limits_y, Value::Vec4(own.down.limits)));
+            values.push((range, Value::Vec2(own.range)));
         }
-        textures.push(("across", own.across));
-        textures.push(("down", own.down));
-        let affine = &work.recipe.affine;
-        values.push(("origin", Value::Ints([area.x, area.y])));
-        values.push(("matrix", Value::Mat3(own.matrix)));
-        values.push(("offset", Value::Vec3(own.offset)));
-        // The shader has 1 for 255.
-        values.push(("multiply", Value::Vec4(affine.multiply.map(|value| value * 255.0))));
-        values.push(("add", Value::Vec4(affine.add)));
+        if let Some([across, down]) = own.tables {
+            textures.push(("across", across));
+            textures.push(("down", down));
+        }
+        values.push(("corner", Value::Vec2([area.x, area.y].map(|at| at as f32 + 0.5))));
         self.gl.set(own.sample, &textures, &values);
         self.gl.draw(to, area, [true; 4]);
     }
@@ -240,7 +245,7 @@ impl Painter {
         if pass.content != rectangle && !fills {
             self.gl.clear(framebuffer, rectangle, pass.fill, [true; 4]);
         }
-        self.sample(work, own, sources, framebuffer, pass.content);
+        self.sample(pass, own, sources, framebuffer, pass.content);
         for part in &pass.planes {
             let Some(surface) = surfaces.get(part.plane) else { continue };
             let rows = match fills {

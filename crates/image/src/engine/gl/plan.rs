@@ -5,10 +5,12 @@ use smallvec::SmallVec;
 use tenure_layout::{DType, PixelFormat};
 
 use super::api::Area;
-use super::feed::feeds;
+use super::feed::{Feed, feeds};
+use super::ramp::Ramp;
 use super::shader::{Sampling, Store, Triangle, WRITTEN_OUT};
-use super::table::{Table, Taken};
-use crate::component::components;
+use super::table::{Run, Table, Taken};
+use crate::colour::Matrix;
+use crate::component::{Component, components};
 use crate::convert::Filter;
 use crate::geometry::Axis;
 use crate::job::Recipe;
@@ -30,8 +32,8 @@ pub(super) struct Pass {
     pub(super) rectangle: Area,
     /// The part that the source covers, from the rectangle's corner.
     pub(super) content: Area,
-    pub(super) across: Table,
-    pub(super) down: Table,
+    /// The weights across and down, if they are not computed.
+    pub(super) tables: Option<[Table; 2]>,
     pub(super) sampling: Sampling,
     /// What is around the content, as it is sampled.
     pub(super) fill: [f32; 4],
@@ -105,25 +107,6 @@ fn pass(
     planes: &[(usize, &'static str)],
     swapped: bool,
 ) -> Pass {
-    // Chroma of the destination may end in half a sample: its centres are not evenly spaced.
-    let target = &components(recipe.target.format)[component];
-    let triangle = matches!(recipe.filter, Filter::Bilinear | Filter::Antialiased)
-        && (target.across, target.down) == (1, 1);
-    let pass = pass_with(recipe, component, planes, swapped, triangle);
-    let terms = pass.across.runs.iter().zip(&pass.down.runs).map(|(x, y)| x.count * y.count);
-    match triangle && terms.max() > Some(WRITTEN_OUT) {
-        true => pass_with(recipe, component, planes, swapped, false),
-        false => pass,
-    }
-}
-
-fn pass_with(
-    recipe: &Recipe,
-    component: usize,
-    planes: &[(usize, &'static str)],
-    swapped: bool,
-    triangle: bool,
-) -> Pass {
     let geometry = &recipe.geometry;
     let target = &components(recipe.target.format)[component];
     let area = |region: tenure_layout::Region| {
@@ -135,38 +118,39 @@ fn pass_with(
     let (rectangle, content) = (area(geometry.rectangle), area(geometry.content));
     let content = Area { x: content.x - rectangle.x, y: content.y - rectangle.y, ..content };
     let feeds = feeds(recipe.source.format);
-    let (mut across, mut down, mut shapes): (Vec<Taken<'_>>, Vec<Taken<'_>>, Vec<Triangle>) =
-        (vec![], vec![], vec![]);
-    for feed in feeds {
-        let own = &components(recipe.source.format)[feed.component];
-        let crop = geometry.crop;
-        let x = Samples::new(crop.x, crop.width, own.across, Some(recipe.siting));
-        let y = Samples::new(crop.y, crop.height, own.down, None);
-        let tops = |axis: &Axis, samples: &Samples| triangle.then(|| tops(axis, samples));
-        let (taps_x, taps_y) = recipe.taps(own, target);
-        let words = (x.end * feed.step).div_ceil(4);
-        across.push((feed, taps_x, words, tops(&geometry.across, &x)));
-        down.push((feed, taps_y, y.end, tops(&geometry.down, &y)));
-        let widths = [(&geometry.across, &x), (&geometry.down, &y)].map(|(axis, samples)| {
-            let step = axis.step() / samples.every as f64;
-            if recipe.filter == Filter::Bilinear { 1.0 } else { step.max(1.0) }
-        });
-        shapes.push(Triangle {
-            narrow: widths.map(|width| (1.0 / width) as f32),
-            range: [x.first as i32, x.end as i32],
-            bounded: ![x.first, x.end].iter().all(|at| (at * feed.step).is_multiple_of(4)),
-        });
-    }
-    let (across, down) = (Table::across(&across), Table::down(&down));
+    // Chroma of the destination may end in half a sample: its centres are not evenly spaced.
+    let even = (target.across, target.down) == (1, 1);
+    let triangles: SmallVec<[Triangle; 2]> =
+        match matches!(recipe.filter, Filter::Bilinear | Filter::Antialiased) && even {
+            true => feeds.iter().map(|feed| triangle(recipe, feed)).collect(),
+            false => SmallVec::new(),
+        };
+    let few = |own: &Triangle| own.across.count * own.down.count <= WRITTEN_OUT;
+    let (tables, triangles) = match !triangles.is_empty() && triangles.iter().all(few) {
+        true => (None, triangles),
+        false => (Some(tables(recipe, target, feeds)), SmallVec::new()),
+    };
+    let run = |ramp: &Ramp| Run { column: 0, count: ramp.count };
+    let (across, down) = match &tables {
+        Some([across, down]) => (across.runs.clone(), down.runs.clone()),
+        None => (
+            triangles.iter().map(|own| run(&own.across)).collect(),
+            triangles.iter().map(|own| run(&own.down)).collect(),
+        ),
+    };
+    let Matrix { rows, offset } = Matrix::between(recipe.source.model, recipe.target.model);
     let dtype = recipe.target.dtype;
     let sampling = Sampling {
         feeds,
-        across: across.runs.to_vec(),
-        down: down.runs.to_vec(),
+        across,
+        down,
         transposed: geometry.transposed,
         store: store(dtype, &recipe.affine),
         swapped,
-        triangles: if triangle { shapes } else { vec![] },
+        triangles,
+        matrix: std::array::from_fn(|at| rows[at % 3][at / 3] as f32),
+        offset: offset.map(|code| (code / 255.0) as f32),
+        affine: recipe.affine,
     };
     let part = |(plane, channels): &(usize, &'static str)| PlanePart {
         plane: *plane,
@@ -178,17 +162,48 @@ fn pass_with(
         fill.swap(0, 2);
     }
     let planes = planes.iter().map(part).collect();
-    Pass { rectangle, content, across, down, sampling, fill, planes }
+    Pass { rectangle, content, tables, sampling, fill, planes }
 }
 
-/// The centres of the outputs of an axis, in samples.
-fn tops(axis: &Axis, samples: &Samples) -> Vec<f64> {
-    let centre = |output: usize| {
-        let along = output as f64 + 0.5;
-        let along = if axis.mirrored { axis.outputs as f64 - along } else { along };
-        samples.position(axis.start + along * axis.step())
+/// The samples of a feed across and down.
+fn samples(recipe: &Recipe, feed: &Feed) -> (Samples, Samples) {
+    let (crop, own) = (recipe.geometry.crop, &components(recipe.source.format)[feed.component]);
+    let x = Samples::new(crop.x, crop.width, own.across, Some(recipe.siting));
+    (x, Samples::new(crop.y, crop.height, own.down, None))
+}
+
+/// The triangles of a feed.
+fn triangle(recipe: &Recipe, feed: &Feed) -> Triangle {
+    let (x, y) = samples(recipe, feed);
+    let width = |axis: &Axis, samples: &Samples| match recipe.filter {
+        Filter::Bilinear => 1.0,
+        _ => (axis.step() / samples.every as f64).max(1.0),
     };
-    (0..axis.outputs).map(centre).collect()
+    let last = feed.bytes.last().map_or(0, |(byte, _)| *byte);
+    let word = |sample: usize| (sample * feed.step / 4, (sample * feed.step + last) / 4);
+    let (across, down) = (&recipe.geometry.across, &recipe.geometry.down);
+    let words = (x.end * feed.step).div_ceil(4);
+    let [first, end] = [x.first, x.end].map(|at| at as f32);
+    Triangle {
+        across: Ramp::new(across, &x, width(across, &x), word, words),
+        down: Ramp::new(down, &y, width(down, &y), |row| (row, row), y.end),
+        // The middle of the samples, and how far from it they are.
+        range: [(first + end) / 2.0, (end - first) / 2.0],
+        bounded: ![x.first, x.end].iter().all(|at| (at * feed.step).is_multiple_of(4)),
+    }
+}
+
+/// The weights of all feeds across and down.
+fn tables(recipe: &Recipe, target: &Component, feeds: &[Feed]) -> [Table; 2] {
+    let (mut across, mut down): (Vec<Taken<'_>>, Vec<Taken<'_>>) = (vec![], vec![]);
+    for feed in feeds {
+        let own = &components(recipe.source.format)[feed.component];
+        let (x, y) = samples(recipe, feed);
+        let (taps_x, taps_y) = recipe.taps(own, target);
+        across.push((feed, taps_x, (x.end * feed.step).div_ceil(4)));
+        down.push((feed, taps_y, y.end));
+    }
+    [Table::across(&across), Table::down(&down)]
 }
 
 /// The fill as sampling would leave it.
@@ -259,6 +274,7 @@ mod tests {
         let plan = plan(PixelFormat::Nv12, DType::U8, [0; 4]);
         assert_eq!(plan.passes.len(), 2);
         assert_eq!(plan.passes[1].rectangle, Area { x: 0, y: 0, width: 16, height: 16 });
-        assert_eq!(plan.passes[1].across.outputs, 16);
+        assert_eq!(plan.passes[1].tables.as_ref().unwrap()[0].outputs, 16);
+        assert_eq!(plan.passes[0].tables, None);
     }
 }

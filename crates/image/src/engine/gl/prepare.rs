@@ -8,9 +8,7 @@ use smallvec::SmallVec;
 use super::api::{Gl, Refused, Texels};
 use super::packing::Packing;
 use super::plan::{Pass, Plan};
-use super::shader::Triangle;
 use super::table::Table;
-use crate::colour::Matrix;
 use crate::job::Recipe;
 
 /// Conversions whose tables are kept.
@@ -27,16 +25,11 @@ pub(super) struct Ready {
 
 /// The same for one pass.
 pub(super) struct ReadyPass {
-    pub(super) across: Texture,
-    pub(super) down: Texture,
+    /// The weights across and down, if they are not computed.
+    pub(super) tables: Option<[Texture; 2]>,
     pub(super) sample: Program,
     /// Packs words, and quads of them.
     pub(super) pack: Option<[Program; 2]>,
-    /// Columns.
-    pub(super) matrix: [f32; 9],
-    pub(super) offset: [f32; 3],
-    /// Of each feed whose weights are computed: how they fall, and where samples end.
-    pub(super) shapes: SmallVec<[[[f32; 2]; 2]; 2]>,
 }
 
 /// The plans and programs of one context.
@@ -72,8 +65,7 @@ impl Programs {
         for pass in &mut plan.passes {
             passes.push(self.make_pass(gl, recipe, pass, plan.direct)?);
             // The GPU has them now.
-            pass.across.values = vec![];
-            pass.down.values = vec![];
+            pass.tables = None;
         }
         Ok(Ready { recipe: *recipe, plan, passes })
     }
@@ -85,9 +77,6 @@ impl Programs {
         pass: &Pass,
         direct: bool,
     ) -> Result<ReadyPass, Refused> {
-        let Matrix { rows, offset } = Matrix::between(recipe.source.model, recipe.target.model);
-        let matrix = std::array::from_fn(|at| rows[at % 3][at / 3] as f32);
-        let offset = offset.map(|code| (code / 255.0) as f32);
         let sample = self.program(gl, pass.sampling.text())?;
         // Planes with one channel are packed alike.
         let pack = match pass.planes.first().filter(|_| !direct) {
@@ -98,15 +87,15 @@ impl Programs {
             }
             None => None,
         };
-        let across = table(gl, &pass.across)?;
-        let down = table(gl, &pass.down).inspect_err(|_| gl.delete_texture(across))?;
-        // The middle of the samples, and how far from it they are: halfway between two.
-        let shape = |triangle: &Triangle| {
-            let [first, end] = triangle.range.map(|at| at as f32);
-            [triangle.narrow, [(first + end - 1.0) / 2.0, (end - first) / 2.0]]
+        let tables = match &pass.tables {
+            Some([across, down]) => {
+                let across = table(gl, across)?;
+                let down = table(gl, down).inspect_err(|_| gl.delete_texture(across))?;
+                Some([across, down])
+            }
+            None => None,
         };
-        let shapes = pass.sampling.triangles.iter().map(shape).collect();
-        Ok(ReadyPass { across, down, sample, pack, matrix, offset, shapes })
+        Ok(ReadyPass { tables, sample, pack })
     }
 
     fn program(&mut self, gl: &Gl, text: String) -> Result<Program, Refused> {
@@ -131,8 +120,9 @@ impl Programs {
 impl Ready {
     fn delete(&self, gl: &Gl) {
         for pass in &self.passes {
-            gl.delete_texture(pass.across);
-            gl.delete_texture(pass.down);
+            for texture in pass.tables.into_iter().flatten() {
+                gl.delete_texture(texture);
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use tenure_tensor::{PlaneLayout, TensorDyn};
 
 use super::pbo::Pixels;
 use crate::Result;
-use crate::held::{Held, PlaneAddress};
+use crate::held::{Held, PlaneAddress, check_reachable};
 
 /// An image whose bytes nobody else touches until this is dropped.
 #[derive(Debug)]
@@ -31,8 +31,9 @@ pub(super) struct Plane {
 /// Where a plane's bytes are.
 #[derive(Debug, Clone)]
 pub(super) enum Bytes {
-    /// In memory: the first row's address, and `start` bytes into an allocation.
-    Memory { address: PlaneAddress, raw: Arc<RawBuffer>, start: usize },
+    /// In memory: the first row's address, if the CPU can reach it, and `start` bytes into an
+    /// allocation.
+    Memory { address: Option<PlaneAddress>, raw: Arc<RawBuffer>, start: usize },
     /// In a pixel buffer of this engine, `start` bytes into it.
     Pixels { buffer: Buffer, start: usize },
 }
@@ -66,20 +67,41 @@ impl Side {
             }
             return Ok(side);
         }
-        let held = match access.writes() {
-            true => Held::to_write(image)?,
-            false => Held::to_read(image)?,
+        let held = match (check_reachable(image), access.writes()) {
+            (Ok(()), true) => Some(Held::to_write(image)?),
+            (Ok(()), false) => Some(Held::to_read(image)?),
+            (Err(_), _) => {
+                side.hold_for_device(image, access)?;
+                None
+            }
         };
         for (index, plane) in layout.iter().enumerate() {
-            let Some(address) = held.planes().get(index).copied() else { continue };
+            let address = held.as_ref().and_then(|held| held.planes().get(index).copied());
             let buffer = image.plane_buffer(index)?;
             let start = buffer.range_in_raw(plane.span())?.start;
             let raw = Arc::clone(buffer.raw()?);
             let bytes = Bytes::Memory { address, raw, start };
             side.planes.push(Plane { layout: *plane, bytes });
         }
-        side.held = Some(held);
+        side.held = held;
         Ok(side)
+    }
+
+    /// Holds memory that the CPU cannot reach.
+    fn hold_for_device(&mut self, image: &TensorDyn, access: Access) -> Result<()> {
+        let Some(layout) = image.image_layout() else { return Ok(()) };
+        let mut hold = |buffer: &tenure_memory::Buffer, span| -> Result<()> {
+            let range = buffer.range_in_raw(span)?;
+            self._devices.push(DeviceHold::over(Arc::clone(buffer.raw()?), access, range)?);
+            Ok(())
+        };
+        if !image.is_multi_buffer() {
+            return hold(image.buffer(), layout.span());
+        }
+        for (index, plane) in layout.planes().iter().enumerate() {
+            hold(image.plane_buffer(index)?, plane.span())?;
+        }
+        Ok(())
     }
 
     /// Holds what lies below the last row of each allocation, as far as drawing may reach.

@@ -2,8 +2,6 @@
 //!
 //! The first texel of a row has the first word (or row of the source) of each feed; the weights
 //! of each feed follow: across, a texel is the weights of a word's four bytes; down, of four rows.
-//! Triangles are quicker computed than fetched: their tables have one texel an output, with the
-//! first word (or row) and the place of the triangle's top after it, for each of two feeds.
 
 use smallvec::SmallVec;
 
@@ -41,43 +39,21 @@ struct Weights {
     values: Vec<f32>,
 }
 
-/// What a table is made of, for each feed: its taps, how many words or rows there are, and the
-/// tops of triangles if that is what they are, in samples.
-pub(super) type Taken<'a> = (&'a Feed, Taps, usize, Option<Vec<f64>>);
+/// What a table is made of, for each feed: its taps, and how many words or rows there are.
+pub(super) type Taken<'a> = (&'a Feed, Taps, usize);
 
 impl Table {
     /// For words across.
     pub(super) fn across(feeds: &[Taken<'_>]) -> Table {
         let weights: Vec<_> =
-            feeds.iter().map(|(feed, taps, end, _)| words(feed, taps, *end)).collect();
-        Table::triangles(feeds, &weights, |feed, word| word * 4 / feed.step)
-            .unwrap_or_else(|| Table::of(&weights))
+            feeds.iter().map(|(feed, taps, end)| words(feed, taps, *end)).collect();
+        Table::of(&weights)
     }
 
     /// For rows down.
     pub(super) fn down(feeds: &[Taken<'_>]) -> Table {
-        let weights: Vec<_> = feeds.iter().map(|(_, taps, end, _)| rows(taps, *end)).collect();
-        Table::triangles(feeds, &weights, |_, row| row).unwrap_or_else(|| Table::of(&weights))
-    }
-
-    /// If all feeds are triangles: `origin` is the sample that a word or row begins with.
-    fn triangles(
-        feeds: &[Taken<'_>],
-        weights: &[Weights],
-        origin: impl Fn(&Feed, usize) -> usize,
-    ) -> Option<Table> {
-        let outputs = weights.first().map_or(0, |own| own.first.len());
-        let mut values = vec![0.0; outputs * 4];
-        for (at, ((feed, _, _, tops), own)) in feeds.iter().zip(weights).enumerate() {
-            let tops = tops.as_ref()?;
-            for ((texel, first), top) in values.chunks_exact_mut(4).zip(&own.first).zip(tops) {
-                let pair = texel.get_mut(at * 2..at * 2 + 2)?;
-                pair[0] = *first as f32;
-                pair[1] = (top - origin(feed, *first) as f64) as f32;
-            }
-        }
-        let run = |own: &Weights| Run { column: 0, count: own.count };
-        Some(Table { columns: 1, outputs, values, runs: weights.iter().map(run).collect() })
+        let weights: Vec<_> = feeds.iter().map(|(_, taps, end)| rows(taps, *end)).collect();
+        Table::of(&weights)
     }
 
     fn of(weights: &[Weights]) -> Table {
@@ -171,7 +147,7 @@ mod tests {
     #[test]
     fn bytes_are_weighted_where_they_lie() {
         let luma = &feeds(PixelFormat::Nv12)[0];
-        let table = Table::across(&[(luma, taps(), 2, None)]);
+        let table = Table::across(&[(luma, taps(), 2)]);
         assert_eq!((table.columns, table.runs[0].count), (3, 2));
         assert_eq!(table.values[..8], [0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.0]);
         // Samples 3 and 4 are in two words.
@@ -183,7 +159,7 @@ mod tests {
     #[test]
     fn rows_near_the_end_start_earlier() {
         let luma = &feeds(PixelFormat::Grey)[0];
-        let table = Table::down(&[(luma, taps(), 6, None)]);
+        let table = Table::down(&[(luma, taps(), 6)]);
         assert_eq!((table.columns, table.outputs), (2, 3));
         assert_eq!(table.values[16..24], [4.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
     }

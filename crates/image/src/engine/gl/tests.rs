@@ -1,10 +1,14 @@
-//! What only the inside can see: imports, copies, a lost context.
+//! What only the inside can see: imports, copies, a lost context, platforms.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use tenure_layout::{DType, PixelFormat};
+use tenure_memory::{Access, Allocator, Buffer, CpuAccess, RawBuffer, Request};
 use tenure_tensor::{TensorDyn, TensorMemory};
 
+use super::worker::Order;
 use super::{OpenGl, Running};
 use crate::engine::Engine;
 use crate::job::Job;
@@ -12,17 +16,17 @@ use crate::{Convert, Fit};
 
 fn engine() -> OpenGl {
     let engine = OpenGl::new();
-    assert!(engine.worker.is_ok(), "no driver: {:?}", engine.worker.as_ref().err());
+    assert!(engine.running().is_ok(), "no driver: {:?}", engine.running().err());
     engine
 }
 
-fn running(engine: &OpenGl) -> &Running {
+fn running(engine: &OpenGl) -> Arc<Running> {
     engine.running().unwrap()
 }
 
 fn counts(engine: &OpenGl) -> (usize, usize) {
-    let state = &running(engine).worker.state;
-    (state.imports.load(Ordering::Relaxed), state.copies.load(Ordering::Relaxed))
+    let running = running(engine);
+    (running.worker.state.imports(), running.worker.state.copies())
 }
 
 fn image(memory: TensorMemory, format: PixelFormat, side: usize) -> TensorDyn {
@@ -101,16 +105,145 @@ fn slack_that_somebody_holds_is_not_drawn_into() {
 }
 
 #[test]
-fn a_lost_context_is_told_and_not_used() {
+fn a_lost_context_is_told_and_another_one_made() {
     let engine = engine();
     let (frame, target) = (
         image(TensorMemory::Mem, PixelFormat::Grey, 8),
         image(TensorMemory::Mem, PixelFormat::Rgb, 8),
     );
+    let pixels = TensorDyn::image_in(&engine, 8, 8, PixelFormat::Rgb, DType::U8, None, None);
+    let pixels = pixels.unwrap();
     engine.run(&job(&frame, &target)).unwrap();
-    running(&engine).worker.state.lost.store(true, Ordering::Relaxed);
-    for said in [engine.check(&job(&frame, &target)), engine.run(&job(&frame, &target))] {
-        assert!(said.unwrap_err().to_string().contains("context was lost"));
+    running(&engine).worker.orders.send(Order::LoseContext).unwrap();
+    let error = engine.run(&job(&frame, &target)).unwrap_err().to_string();
+    assert!(error.contains("context was lost"), "{error}");
+    // The next one has a new context, and the pixel buffers of the old one say that it is gone.
+    engine.run(&job(&frame, &target)).unwrap();
+    let error = pixels.map_read().map(drop).unwrap_err().to_string();
+    assert!(error.contains("gone"), "{error}");
+    let new = TensorDyn::image_in(&engine, 8, 8, PixelFormat::Rgb, DType::U8, None, None).unwrap();
+    engine.run(&job(&frame, &new)).unwrap();
+    // On its way it is told by the fence: no byte, and nobody holds the picture.
+    running(&engine).worker.orders.send(Order::LoseContext).unwrap();
+    let fence = engine.start(&job(&frame, &target)).unwrap();
+    assert!(fence.wait(Some(Duration::from_secs(60))).is_err());
+    target.map().unwrap();
+    engine.run(&job(&frame, &target)).unwrap();
+}
+
+#[test]
+fn what_the_driver_rejects_is_copied_and_said() {
+    let engine = engine();
+    let (frame, rgba) = (
+        image(TensorMemory::Shm, PixelFormat::Nv12, 64),
+        image(TensorMemory::Shm, PixelFormat::Rgba, 64),
+    );
+    let can = running(&engine).worker.abilities.imports_shared;
+    running(&engine).worker.state.reject.store(true, Ordering::Relaxed);
+    engine.run(&job(&frame, &rgba)).unwrap();
+    assert_eq!(counts(&engine), (0, 3));
+    let said = engine.explain(&job(&frame, &rgba));
+    let reason = if can { "not imported: told to reject it" } else { "(copied" };
+    assert!(said.contains(reason), "{said}");
+}
+
+/// Memory as the GPU has it: not for the CPU.
+struct ForDevices;
+
+impl Allocator for ForDevices {
+    fn memory(&self) -> TensorMemory {
+        TensorMemory::Dma
     }
-    assert!(engine.allocator(TensorMemory::Pbo).is_none());
+
+    fn allocate(&self, request: &Request<'_>) -> tenure_memory::Result<RawBuffer> {
+        let dma = tenure_memory::kind::allocator(TensorMemory::Dma).unwrap();
+        dma.allocate(&request.with_cpu(CpuAccess::None))
+    }
+}
+
+#[test]
+#[ignore = "needs DMA-BUF: tests/vm/test"]
+fn memory_that_the_cpu_cannot_map_is_only_for_the_gpu() {
+    let make = |width, height, format| {
+        TensorDyn::image_in(&ForDevices, width, height, format, DType::U8, None, None).unwrap()
+    };
+    let frame = image(TensorMemory::Dma, PixelFormat::Rgba, 64);
+    frame.map().unwrap().as_mut_slice().iter_mut().zip(0..).for_each(|(byte, at)| *byte = at as u8);
+    let (hidden, seen) =
+        (make(64, 64, PixelFormat::Rgba), image(TensorMemory::Dma, PixelFormat::Rgba, 64));
+    // A processor that is not told how finds out who can.
+    let processor = crate::ImageProcessor::new().unwrap();
+    let said = processor.explain(&frame, &hidden, &Convert::new()).unwrap();
+    assert!(
+        said[0].verdict.as_ref().is_err_and(|why| why.contains("cannot be mapped")),
+        "{said:?}"
+    );
+    assert!(said[1].verdict.is_ok(), "{said:?}");
+    processor.convert(&frame, &mut hidden.share(), &Convert::new()).unwrap();
+    processor.convert(&hidden, &mut seen.share(), &Convert::new()).unwrap();
+    assert_eq!(frame.map_read().unwrap().as_slice(), seen.map_read().unwrap().as_slice());
+    // What the driver rejects is no secret: there is no other way to such memory.
+    let engine = engine();
+    running(&engine).worker.state.reject.store(true, Ordering::Relaxed);
+    let error = engine.run(&job(&hidden, &seen)).unwrap_err().to_string();
+    assert!(error.contains("the CPU cannot map this dma memory"), "{error}");
+    // Nor are rows that no driver takes.
+    let narrow = make(3, 3, PixelFormat::Grey);
+    let places = [(1, Some(5))];
+    let buffers = [narrow.buffer().clone()];
+    let (format, dtype) = (PixelFormat::Grey, DType::U8);
+    let odd = TensorDyn::from_plane_buffers(&buffers, &places, 1, 1, format, dtype).unwrap();
+    let error = super::tests::engine().run(&job(&odd, &seen)).unwrap_err().to_string();
+    assert!(error.contains("a multiple of 4 bytes apart"), "{error}");
+}
+
+#[test]
+#[ignore = "needs DMA-BUF: tests/vm/test"]
+fn devices_are_told_by_a_fence_of_the_kernel() {
+    let engine = engine();
+    let frame = image(TensorMemory::Dma, PixelFormat::Nv12, 64);
+    let rgba = image(TensorMemory::Dma, PixelFormat::Rgba, 64);
+    for _ in 0..3 {
+        let fence = engine.start(&job(&frame, &rgba)).unwrap();
+        assert!(fence.wait(Some(Duration::from_secs(60))).unwrap());
+    }
+    assert_eq!(running(&engine).worker.state.fences(), 3);
+    assert!(
+        Buffer::from_shared(Arc::clone(rgba.buffer().raw().unwrap()))
+            .wait_ready(Access::KernelWrite, Some(Duration::from_secs(60)))
+            .unwrap()
+    );
+}
+
+/// A conversion on one platform, or why there is none.
+fn on(platform: &'static str) -> Result<(), String> {
+    let engine = OpenGl::only_on(Some(platform));
+    engine.running().map_err(|error| error.to_string())?;
+    let (grey, rgba) = (
+        image(TensorMemory::Mem, PixelFormat::Grey, 16),
+        image(TensorMemory::Mem, PixelFormat::Rgba, 16),
+    );
+    grey.map().unwrap().as_mut_slice().fill(77);
+    engine.run(&job(&grey, &rgba)).unwrap();
+    assert_eq!(rgba.map_read().unwrap().as_slice()[..4], [77, 77, 77, 255]);
+    let said = engine.explain(&job(&grey, &rgba));
+    assert!(said.contains(&format!("({platform})")), "{said}");
+    Ok(())
+}
+
+#[test]
+fn platforms_serve_or_say_why_not() {
+    on("surfaceless").unwrap();
+    on("device").unwrap();
+    if let Err(reason) = on("gbm") {
+        assert!(reason.contains("gbm: there is no /dev/dri/renderD*"), "{reason}");
+    }
+    let none = on("no such").unwrap_err();
+    assert!(none.contains("there is no OpenGL ES 3 here"), "{none}");
+}
+
+#[test]
+#[ignore = "needs a render node: tests/vm/test"]
+fn a_card_without_a_screen_serves_through_gbm() {
+    on("gbm").unwrap();
 }

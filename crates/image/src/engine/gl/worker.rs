@@ -13,8 +13,9 @@ use tenure_memory::Fence;
 use super::api::Gl;
 use super::buffers::Buffers;
 use super::display::Display;
-use super::paint::{Painter, State, Work};
+use super::paint::{Painter, Work};
 use super::pbo::Address;
+use super::state::State;
 use crate::{Error, Result};
 
 /// What the worker is asked for.
@@ -41,6 +42,9 @@ pub(super) enum Order {
     Free {
         buffer: Buffer,
     },
+    /// The driver says from now on that the context is lost.
+    #[cfg(test)]
+    LoseContext,
     /// The end, as soon as nothing is mapped; the answer says whether that is now.
     Stop {
         reply: SyncSender<bool>,
@@ -77,11 +81,11 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Starts the thread and makes its context.
+    /// Starts the thread and makes its context; only on the platform named, if one is.
     ///
     /// # Errors
     /// Why there is no context.
-    pub(super) fn start() -> Result<Worker, String> {
+    pub(super) fn start(only: Option<&'static str>) -> Result<Worker, String> {
         let (orders, received) = channel();
         let (reply, answer) = sync_channel(1);
         let state = Arc::new(State::default());
@@ -89,7 +93,7 @@ impl Worker {
         let thread = thread::Builder::new()
             .name("tenure-gl".to_owned())
             .spawn(move || {
-                let opened = Display::open().and_then(|display| {
+                let opened = Display::open(only).and_then(|display| {
                     let gl = Gl::new(&display)?;
                     Ok((display, gl))
                 });
@@ -176,6 +180,8 @@ fn work(painter: &mut Painter, orders: &Receiver<Order>) {
             }
             Order::Unmap { buffer } => buffers.unmap(painter.gl(), buffer),
             Order::Free { buffer } => buffers.free(painter.gl(), buffer),
+            #[cfg(test)]
+            Order::LoseContext => painter.gl.lose_context(),
             Order::Stop { reply } => {
                 stopped = true;
                 let _ = reply.send(!buffers.any_mapped());

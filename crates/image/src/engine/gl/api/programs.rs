@@ -1,17 +1,33 @@
 //! Programs, and what they are given.
 #![expect(unsafe_code, reason = "calls OpenGL, which is loaded at run time")]
 
+use std::fmt::Write as _;
+
 use glow::{HasContext, Program, Texture};
 
 use super::{Gl, Refused};
 
-/// One triangle over everything.
-const VERTICES: &str = "#version 300 es
-void main() {
-    vec2 corner = vec2(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0);
-    gl_Position = vec4(corner, 0.0, 1.0);
+/// One triangle over everything, whose corners hand on what fragments are given (`flat in`): drivers
+/// without a graphics card look uniforms up once for every fragment, and that takes longer than
+/// all the rest.
+fn vertices(fragments: &str) -> String {
+    let given = || fragments.lines().filter_map(given);
+    let mut text = String::from("#version 300 es\n");
+    for (kind, name) in given() {
+        let _ = writeln!(text, "uniform {kind} set_{name};\nflat out {kind} {name};");
+    }
+    text += "void main() {\n    vec2 corner_ = vec2(gl_VertexID == 1 ? 3.0 : -1.0, \
+             gl_VertexID == 2 ? 3.0 : -1.0);\n    gl_Position = vec4(corner_, 0.0, 1.0);\n";
+    for (_, name) in given() {
+        let _ = writeln!(text, "    {name} = set_{name};");
+    }
+    text + "}\n"
 }
-";
+
+/// The type and the name that a line of a shader asks for, if it does.
+fn given(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("flat in ")?.strip_suffix(';')?.split_once(' ')
+}
 
 /// A value of a program.
 #[derive(Debug, Clone, Copy)]
@@ -19,10 +35,7 @@ pub(in super::super) enum Value {
     Int(i32),
     Ints([i32; 2]),
     Vec2([f32; 2]),
-    Vec3([f32; 3]),
     Vec4([f32; 4]),
-    /// Columns.
-    Mat3([f32; 9]),
 }
 
 // SAFETY of the blocks below: as in `api.rs`.
@@ -33,7 +46,9 @@ impl Gl {
         unsafe {
             let program = self.raw.create_program()?;
             let mut log = String::new();
-            let sources = [(glow::VERTEX_SHADER, VERTICES), (glow::FRAGMENT_SHADER, fragments)];
+            let vertices = vertices(fragments);
+            let sources =
+                [(glow::VERTEX_SHADER, vertices.as_str()), (glow::FRAGMENT_SHADER, fragments)];
             for (kind, source) in sources {
                 let shader = self.raw.create_shader(kind)?;
                 self.raw.shader_source(shader, source);
@@ -77,14 +92,12 @@ impl Gl {
                 self.raw.uniform_1_i32(at.as_ref(), unit as i32);
             }
             for (name, value) in values {
-                let at = self.raw.get_uniform_location(program, name);
+                let at = self.raw.get_uniform_location(program, &format!("set_{name}"));
                 match value {
                     Value::Int(x) => self.raw.uniform_1_i32(at.as_ref(), *x),
                     Value::Ints([x, y]) => self.raw.uniform_2_i32(at.as_ref(), *x, *y),
                     Value::Vec2(v) => self.raw.uniform_2_f32_slice(at.as_ref(), v),
-                    Value::Vec3(v) => self.raw.uniform_3_f32_slice(at.as_ref(), v),
                     Value::Vec4(v) => self.raw.uniform_4_f32_slice(at.as_ref(), v),
-                    Value::Mat3(m) => self.raw.uniform_matrix_3_f32_slice(at.as_ref(), false, m),
                 }
             }
         }
