@@ -11,9 +11,10 @@ use smallvec::SmallVec;
 use tenure_memory::{Access, DeviceHold, DlDevice, Hold};
 
 use super::ffi::{
-    DLDataType, DLDevice, DLDeviceType, DLPACK_FLAG_BITMASK_IS_COPIED as COPIED,
-    DLPACK_FLAG_BITMASK_READ_ONLY as READ_ONLY, DLTensor,
+    DLDataType, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned,
+    DLPACK_FLAG_BITMASK_IS_COPIED as COPIED, DLPACK_FLAG_BITMASK_READ_ONLY as READ_ONLY, DLTensor,
 };
+use super::managed::Deleter;
 use super::request::Terms;
 use super::{Fault, Managed, ManagedStruct};
 use crate::meta::{Parts, Placed};
@@ -22,6 +23,11 @@ use crate::{ElementKind, Result, Tensor};
 /// The owner that structures of this copy of the library name. Nothing is read or written there:
 /// what counts is that nobody else has the address, which interior mutability assures.
 static OURS: AtomicU8 = AtomicU8::new(0);
+
+/// The deleters of both structures.
+pub(super) static RELEASE_VERSIONED: Deleter<DLManagedTensorVersioned> = release;
+/// See [`RELEASE_VERSIONED`].
+pub(super) static RELEASE_LEGACY: Deleter<DLManagedTensor> = release;
 
 /// What foreign code holds.
 #[repr(C)]
@@ -80,7 +86,7 @@ impl<E: ElementKind> Tensor<E> {
         let flags = flag(read_only, READ_ONLY) | flag(copied, COPIED);
         let tensor = self.described(&start, device, ptr::null_mut(), ptr::null_mut());
         let owner = (&raw const OURS).cast_mut().cast();
-        let managed = S::assemble(tensor, flags, owner, release::<S>);
+        let managed = S::assemble(tensor, flags, owner, S::our_deleter());
 
         let lent = Box::into_raw(Box::new(Lent { managed, held, numbers, read_only }));
         // SAFETY: `lent` is a box that nobody else knows. The numbers have their place only now;
@@ -197,11 +203,15 @@ unsafe extern "C" fn release<S: ManagedStruct>(pointer: *mut S) {
 /// The tensor that a structure of ours was made of, and whether the structure is read-only.
 /// `None` for structures of others.
 pub(super) fn own_parts<S: ManagedStruct>(managed: &Managed<S>) -> Option<(&Arc<Parts>, bool)> {
-    if !ptr::eq(managed.fields().owner(), (&raw const OURS).cast()) {
+    // SAFETY: an owned structure is whole.
+    let deleter = unsafe { S::deleter(managed.pointer().as_ptr()) }?;
+    let ours = ptr::eq(managed.fields().owner(), (&raw const OURS).cast())
+        && ptr::fn_addr_eq(deleter, S::our_deleter());
+    if !ours {
         return None;
     }
-    // SAFETY: nobody but `lend` writes our owner into a structure, and what it makes is the first
-    // field of this; the promise of `Managed::from_raw` is that it comes from its producer as is.
+    // SAFETY: nobody but `lend` writes our owner beside our deleter, and what it makes is the
+    // first field of this; whoever copied the structure could not have it deleted either.
     let lent = unsafe { managed.pointer().cast::<Lent<S>>().as_ref() };
     Some((lent.held.parts(), lent.read_only))
 }

@@ -11,6 +11,7 @@ use std::ptr::NonNull;
 
 use tenure_memory::DlDevice;
 
+use super::export::{RELEASE_LEGACY, RELEASE_VERSIONED};
 use super::ffi::{
     self, DLManagedTensor, DLManagedTensorVersioned, DLPACK_FLAG_BITMASK_IS_COPIED as COPIED,
     DLPACK_FLAG_BITMASK_READ_ONLY as READ_ONLY, DLPackVersion, DLTensor,
@@ -34,6 +35,10 @@ mod sealed {
             owner: *mut c_void,
             deleter: Deleter<Self>,
         ) -> Self;
+
+        /// The deleter of what this library lends, as one value: a function may have several
+        /// addresses.
+        fn our_deleter() -> Deleter<Self>;
 
         /// Whether the fields are where this build expects them.
         ///
@@ -69,6 +74,10 @@ impl Fields for DLManagedTensorVersioned {
     ) -> Self {
         let version = DLPackVersion { major: VERSION.0, minor: VERSION.1 };
         DLManagedTensorVersioned { version, manager_ctx, deleter: Some(deleter), flags, dl_tensor }
+    }
+
+    fn our_deleter() -> Deleter<Self> {
+        RELEASE_VERSIONED
     }
 
     unsafe fn check_version(this: *const Self) -> Result<(), Fault> {
@@ -108,6 +117,10 @@ impl Fields for DLManagedTensor {
         deleter: Deleter<Self>,
     ) -> Self {
         DLManagedTensor { dl_tensor, manager_ctx, deleter: Some(deleter) }
+    }
+
+    fn our_deleter() -> Deleter<Self> {
+        RELEASE_LEGACY
     }
 
     unsafe fn check_version(_this: *const Self) -> Result<(), Fault> {

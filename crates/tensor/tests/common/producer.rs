@@ -13,6 +13,8 @@ use dlpack_ffi::{
     DLTensor,
 };
 
+use super::Versioned;
+
 /// What a structure is to say. Whatever is not given is as numpy would say it.
 #[derive(Debug, Clone)]
 pub(crate) struct Description {
@@ -29,6 +31,8 @@ pub(crate) struct Description {
     pub(crate) flags: u64,
     pub(crate) version: (u32, u32),
     pub(crate) without_deleter: bool,
+    /// Somebody else's structure, whose memory this one describes.
+    pub(crate) keep: Option<Arc<Versioned>>,
 }
 
 impl Description {
@@ -50,6 +54,7 @@ impl Description {
             flags: 0,
             version: (1, 3),
             without_deleter: false,
+            keep: None,
         }
     }
 }
@@ -103,6 +108,7 @@ struct Owned<S> {
     words: Vec<u64>,
     shape: Option<Vec<i64>>,
     strides: Option<Vec<i64>>,
+    _keep: Option<Arc<Versioned>>,
     deleted: Arc<AtomicUsize>,
 }
 
@@ -145,11 +151,15 @@ pub(crate) fn produce<S: Structure>(said: &Description) -> (*mut S, Deleted) {
         words: said.words.clone(),
         shape: said.shape.clone(),
         strides: said.strides.clone(),
+        _keep: said.keep.clone(),
         deleted: Arc::clone(&deleted.0),
     }));
     // SAFETY: a box that nobody else knows.
     unsafe {
-        let data = (*owned).words.as_mut_ptr().cast::<c_void>();
+        let data = match &said.keep {
+            Some(lent) => lent.tensor().data,
+            None => (*owned).words.as_mut_ptr().cast::<c_void>(),
+        };
         let (shape, strides) = (list(&mut (*owned).shape), list(&mut (*owned).strides));
         let tensor = (*owned).structure.tensor();
         tensor.data = if said.null_data { ptr::null_mut() } else { data };
