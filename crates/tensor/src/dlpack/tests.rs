@@ -249,6 +249,29 @@ fn exports_exclude_references_and_nothing_else() {
 }
 
 #[test]
+fn deleters_run_on_several_threads_at_once() {
+    let tensor = Tensor::from_slice(&[1u8, 2, 3, 4], &[4]).unwrap();
+    let weak = tensor.buffer_identity().weak();
+    let (imported, deleted) = import::<DLManagedTensorVersioned>(&Description::new());
+    let imported = imported.unwrap();
+    let lent = [(); 3].map(|()| (tensor.to_dlpack().unwrap(), imported.to_dlpack().unwrap()));
+    drop((tensor, imported));
+    std::thread::scope(|scope| {
+        for (ours, theirs) in lent {
+            scope.spawn(move || {
+                // SAFETY: four bytes, and sixteen numbers, that nobody writes.
+                let seen = unsafe {
+                    (*ours.tensor().data.cast::<u8>(), *theirs.tensor().data.cast::<f32>())
+                };
+                assert_eq!(seen, (1, 0.0));
+            });
+        }
+    });
+    assert!(weak.upgrade().is_none());
+    assert_eq!(deleted.times(), 1);
+}
+
+#[test]
 fn only_the_bytes_of_a_view_are_lent() {
     let tensor = Tensor::<u8>::new(&[4, 8], Some(TensorMemory::Mem), None).unwrap();
     let _top = tensor.slice(0, 0..2).unwrap().to_dlpack().unwrap();
