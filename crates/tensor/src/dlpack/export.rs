@@ -76,19 +76,19 @@ impl<E: ElementKind> Tensor<E> {
         let access = if read_only { Access::ExportRead } else { Access::ExportWrite };
         let (held, start) = self.hold_for_export(access)?;
 
-        let layout = self.layout();
-        let (shape, strides) = (layout.shape().iter(), layout.strides().iter());
-        // Both were checked to fit an `isize`, which is no wider than this.
-        let numbers: SmallVec<[i64; 12]> =
-            shape.map(|&dim| dim as i64).chain(strides.map(|&stride| stride as i64)).collect();
-
         let flag = |is: bool, flag: u32| if is { u64::from(flag) } else { 0 };
         let flags = flag(read_only, READ_ONLY) | flag(copied, COPIED);
         let tensor = self.described(&start, device, ptr::null_mut(), ptr::null_mut());
         let owner = (&raw const OURS).cast_mut().cast();
         let managed = S::assemble(tensor, flags, owner, S::our_deleter());
 
-        let lent = Box::into_raw(Box::new(Lent { managed, held, numbers, read_only }));
+        let mut lent = Box::new(Lent { managed, held, numbers: SmallVec::new(), read_only });
+        let layout = self.layout();
+        // Both were checked to fit an `isize`, which is no wider than this. Filled in where they
+        // stay: moving them would cost more than all the rest.
+        lent.numbers.extend(layout.shape().iter().map(|&dim| dim as i64));
+        lent.numbers.extend(layout.strides().iter().map(|&stride| stride as i64));
+        let lent = Box::into_raw(lent);
         // SAFETY: `lent` is a box that nobody else knows. The numbers have their place only now;
         // references to both fields are made from the pointer that is given out, so that they
         // take nothing from it.

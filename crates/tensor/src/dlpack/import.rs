@@ -156,12 +156,13 @@ pub(super) fn shape(tensor: &DLTensor) -> Result<Dims> {
     if rank > 0 && tensor.shape.is_null() {
         return Err(Fault::NoShape { ndim: tensor.ndim }.into());
     }
-    let dimension = |axis: usize| {
+    let mut shape = Dims::new();
+    for axis in 0..rank {
         // SAFETY: the list has `ndim` numbers, by the promise of `Managed::from_raw`.
         let len = unsafe { tensor.shape.add(axis).read_unaligned() };
-        usize::try_from(len).map_err(|_| Fault::Dimension { axis, len })
-    };
-    Ok((0..rank).map(dimension).collect::<Result<Dims, Fault>>()?)
+        shape.push(usize::try_from(len).map_err(|_| Fault::Dimension { axis, len })?);
+    }
+    Ok(shape)
 }
 
 /// `None` for elements that follow each other, which versions before 1.2 say without a list.
@@ -170,12 +171,13 @@ fn strides(tensor: &DLTensor) -> Result<Option<Strides>> {
     if tensor.strides.is_null() {
         return Ok(None);
     }
-    let stride = |axis: usize| {
+    let mut strides = Strides::new();
+    for axis in 0..rank {
         // SAFETY: the list has `ndim` numbers, by the promise of `Managed::from_raw`.
         let stride = unsafe { tensor.strides.add(axis).read_unaligned() };
-        isize::try_from(stride).map_err(|_| Fault::Stride { axis, stride })
-    };
-    Ok(Some((0..rank).map(stride).collect::<Result<Strides, Fault>>()?))
+        strides.push(isize::try_from(stride).map_err(|_| Fault::Stride { axis, stride })?);
+    }
+    Ok(Some(strides))
 }
 
 /// The address of the lowest byte, and the layout from there.
