@@ -222,7 +222,9 @@ fn exports_exclude_references_and_nothing_else() {
     let lent = tensor.to_dlpack().unwrap();
     let again = tensor.to_dlpack_legacy().unwrap();
     for refused in [tensor.map().map(drop), tensor.map_read().map(drop)] {
-        assert!(matches!(refused, Err(Error::Memory(busy)) if busy.is_busy()));
+        let busy = refused.unwrap_err();
+        assert!(matches!(&busy, Error::Memory(busy) if busy.is_busy()));
+        assert!(busy.to_string().contains("what was lent has to be given back"), "{busy}");
     }
     // Kernels use raw pointers, as foreign code does.
     tensor.copy_from(&source).unwrap();
