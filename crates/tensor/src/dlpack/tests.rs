@@ -46,7 +46,7 @@ fn round_trips<S: ManagedStruct + Structure>() {
     assert_eq!(tensor.map_read().unwrap().as_slice()[7], 7.0);
     let column = tensor.index(1, 2).unwrap();
     drop(tensor);
-    column.map_strided().unwrap().get_mut(&[1]).map(|value| *value = 1.5);
+    *column.map_strided().unwrap().get_mut(&[1]).unwrap() = 1.5;
     assert_eq!(deleted.times(), 0, "a view keeps the memory");
     // And out again: what goes out keeps what came in.
     let lent = column.to_dlpack().unwrap().into_raw();
