@@ -105,6 +105,37 @@ impl Layout {
         Ok(layout)
     }
 
+    /// Elements at any strides (in elements) from the start of the buffer: the lowest is at byte
+    /// zero, and the first wherever the strides then put it.
+    ///
+    /// ```
+    /// use tenure_layout::{DType, Layout};
+    /// let backwards = Layout::from_lowest(DType::U16, &[4], &[-1])?;
+    /// assert_eq!((backwards.offset(), backwards.span()), (6, 0..8));
+    /// # Ok::<(), tenure_layout::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Layout::strided`].
+    pub fn from_lowest(dtype: DType, shape: &[usize], strides: &[isize]) -> Result<Layout> {
+        // Zipping stops at the shorter list; `strided` refuses lists of different lengths.
+        let low = match shape.contains(&0) {
+            true => Some(0),
+            false => reach(shape, strides).map(|(low, _)| low.unsigned_abs()),
+        };
+        let before = low.and_then(|low| match dtype.size() {
+            Some(size) => low.checked_mul(size),
+            None => Some(low.div_ceil(2)),
+        });
+        match before {
+            Some(before) => Layout::strided(dtype, shape, strides, before),
+            None => {
+                let (shape, strides) = (shape.into(), strides.into());
+                Err(Error::Unaddressable { shape, strides, offset: 0 })
+            }
+        }
+    }
+
     /// A 4-bit layout is either packed without gaps or has rows that start on whole bytes.
     fn check_whole_bytes(&self) -> Result<()> {
         if !self.dtype.is_sub_byte() || self.elements <= 1 || self.is_contiguous() {

@@ -51,8 +51,9 @@ pub enum Why {
 pub enum Error {
     /// The bytes are in use in a way that excludes what was asked.
     #[error(
-        "cannot {asked} bytes {}..{} of {}: bytes {}..{} are held for {held}; drop that guard \
-         first", range.start, range.end, buffer_words(name), held_range.start, held_range.end
+        "cannot {asked} bytes {}..{} of {}: bytes {}..{} are held for {held}; {}",
+        range.start, range.end, buffer_words(name), held_range.start, held_range.end,
+        remedy_words(*held)
     )]
     Busy {
         /// What was asked for.
@@ -321,6 +322,15 @@ fn source_words(refusals: &[crate::kind::dma::SourceRefusal]) -> String {
 
 fn buffer_words(name: &Option<Arc<str>>) -> String {
     name.as_ref().map_or_else(|| "the buffer".to_owned(), |name| format!("buffer {name:?}"))
+}
+
+/// What would end a use.
+fn remedy_words(held: Access) -> &'static str {
+    match held {
+        Access::Read | Access::Write => "drop that guard first",
+        Access::KernelRead | Access::KernelWrite => "that has to end first",
+        Access::ExportRead | Access::ExportWrite => "what was lent has to be given back first",
+    }
 }
 
 fn available_words(available: &Option<u64>) -> String {

@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(linux_like)]
 use std::os::fd::BorrowedFd;
 
+use crate::kind::read_only::ReadOnly;
 use crate::ledger::{Ledger, Loan};
 use crate::pool::Home;
 use crate::{
-    Access, BufferIdentity, Error, LogicalMemorySpace, ObjectKey, Refusal, Result, TensorMemory,
-    registry, statistics,
+    Access, BufferIdentity, DeviceVendor, Error, LogicalMemorySpace, ObjectKey, Refusal, Result,
+    TensorMemory, registry, statistics,
 };
 
 /// How the CPU reaches a memory.
@@ -45,6 +46,17 @@ pub unsafe trait RawMemory: Send + Sync + 'static {
     /// Where it lives.
     fn space(&self) -> LogicalMemorySpace {
         LogicalMemorySpace::MainMemory
+    }
+
+    /// Whose driver made it, for memory of devices, pinned and managed memory.
+    fn vendor(&self) -> Option<DeviceVendor> {
+        None
+    }
+
+    /// What its device calls the first byte, for memory that the CPU does not reach: an address
+    /// or a handle, whichever [`DeviceVendor::has_addresses`] says.
+    fn device_address(&self) -> Option<NonNull<u8>> {
+        None
     }
 
     /// Bytes that may be used.
@@ -127,9 +139,10 @@ pub struct RawBuffer {
 
 /// What stays together when a raw buffer goes through a pool.
 struct Core {
-    memory: Box<dyn RawMemory>,
-    /// Shared with other mappings of the same kernel object.
+    /// Shared with other mappings of the same kernel object, and with windows over this buffer:
+    /// dropped before the memory, so that the last owner of the ledger knows that it is the last.
     ledger: Arc<Ledger>,
+    memory: Box<dyn RawMemory>,
     identity: BufferIdentity,
     object: Option<ObjectKey>,
     /// Copies of the memory's own answers, so that a guard costs no virtual call.
@@ -163,8 +176,8 @@ impl RawBuffer {
         let record = (!memory.borrowed())
             .then(|| statistics::Record::new(identity.id(), kind, size, name.clone()));
         let core = Core {
-            memory: Box::new(memory),
             ledger,
+            memory: Box::new(memory),
             identity,
             object,
             address,
@@ -176,6 +189,47 @@ impl RawBuffer {
             record,
         };
         RawBuffer { core: Some(Box::new(core)), name, home: None, refusals: vec![] }
+    }
+
+    /// The same bytes to be read only: another raw buffer with this one's ledger and identity,
+    /// which it keeps.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tenure_memory::{Buffer, RawBuffer, Request, TensorMemory, allocate};
+    /// let raw = Arc::new(allocate(Some(TensorMemory::Mem), &Request::new(4)?)?);
+    /// let (all, reader) = (Buffer::from_shared(Arc::clone(&raw)), RawBuffer::read_only(raw));
+    /// let reader = Buffer::from_raw(reader);
+    /// all.write()?.as_bytes_mut().fill(7);
+    /// assert_eq!(reader.read()?.as_bytes(), [7; 4]);
+    /// assert!(reader.write().is_err());
+    /// // One ledger: whoever reads here keeps writers away there.
+    /// let _reading = reader.read()?;
+    /// assert!(all.write().unwrap_err().is_busy());
+    /// # Ok::<(), tenure_memory::Error>(())
+    /// ```
+    pub fn read_only(home: Arc<RawBuffer>) -> RawBuffer {
+        let core = home.core();
+        let core = Core {
+            ledger: Arc::clone(&core.ledger),
+            identity: core.identity.same(),
+            object: None,
+            address: core.address,
+            size: core.size,
+            kind: core.kind,
+            writable: false,
+            maintained: core.maintained,
+            shared: AtomicBool::new(false),
+            record: None,
+            memory: Box::new(ReadOnly::over(Arc::clone(&home))),
+        };
+        let name = home.name.clone();
+        RawBuffer { core: Some(Box::new(core)), name, home: None, refusals: vec![] }
+    }
+
+    /// The memory itself, for windows over it.
+    pub(crate) fn own_memory(&self) -> &dyn RawMemory {
+        self.core().memory.as_ref()
     }
 
     /// The same buffer in use again, by another name.
@@ -225,6 +279,18 @@ impl RawBuffer {
     /// Where the bytes live.
     pub fn space(&self) -> LogicalMemorySpace {
         self.core().memory.space()
+    }
+
+    /// Whose driver made it, for memory of devices, pinned and managed memory.
+    pub fn vendor(&self) -> Option<DeviceVendor> {
+        self.core().memory.vendor()
+    }
+
+    /// What its device calls the first byte, for memory that the CPU does not reach: an address
+    /// or a handle, whichever [`DeviceVendor::has_addresses`] says. Valid for as long as this
+    /// exists; entered in no ledger.
+    pub fn device_address(&self) -> Option<NonNull<u8>> {
+        self.core().memory.device_address()
     }
 
     /// Whether the CPU can map it.

@@ -17,9 +17,9 @@ pub enum LogicalMemorySpace {
     MainMemory,
     /// Main memory that a GPU can reach directly and that is never paged out.
     PinnedMemory,
-    /// Memory of one GPU.
+    /// Memory of one GPU, or of another device that the CPU does not reach into.
     GpuMemory {
-        /// Which GPU, counted as its vendor's driver counts.
+        /// Which one, counted as its driver counts.
         device_id: u32,
     },
     /// Memory that moves between CPU and GPU by itself.
@@ -33,6 +33,28 @@ pub enum DeviceVendor {
     Cuda,
     /// AMD.
     Rocm,
+    /// OpenCL; memory is named by a handle, not by an address.
+    OpenCl,
+    /// Vulkan; a handle.
+    Vulkan,
+    /// Apple's Metal; a handle.
+    Metal,
+    /// A Verilog simulator.
+    Vpi,
+    /// Somebody's experiment.
+    Extension,
+    /// Intel's oneAPI: unified shared memory.
+    OneApi,
+    /// WebGPU; a handle.
+    WebGpu,
+    /// Qualcomm's Hexagon processor.
+    Hexagon,
+    /// Microsoft's MAIA.
+    Maia,
+    /// Amazon's Trainium.
+    Trainium,
+    /// A DLPack device type that the specification did not name when this was written.
+    Other(i32),
 }
 
 /// A device in DLPack's codes.
@@ -45,42 +67,81 @@ pub struct DlDevice {
 }
 
 const CPU: i32 = 1;
-const CUDA: i32 = 2;
 const CUDA_HOST: i32 = 3;
-const ROCM: i32 = 10;
 const ROCM_HOST: i32 = 11;
 const CUDA_MANAGED: i32 = 13;
 
+/// Devices with memory of their own, and the codes of that memory.
+const DEVICES: [(DeviceVendor, i32); 12] = [
+    (DeviceVendor::Cuda, 2),
+    (DeviceVendor::OpenCl, 4),
+    (DeviceVendor::Vulkan, 7),
+    (DeviceVendor::Metal, 8),
+    (DeviceVendor::Vpi, 9),
+    (DeviceVendor::Rocm, 10),
+    (DeviceVendor::Extension, 12),
+    (DeviceVendor::OneApi, 14),
+    (DeviceVendor::WebGpu, 15),
+    (DeviceVendor::Hexagon, 16),
+    (DeviceVendor::Maia, 17),
+    (DeviceVendor::Trainium, 18),
+];
+
+impl DeviceVendor {
+    /// DLPack's code for a device of this kind.
+    fn code(self) -> i32 {
+        match (self, DEVICES.iter().find(|row| row.0 == self)) {
+            (DeviceVendor::Other(code), _) => code,
+            (_, Some(row)) => row.1,
+            // Every other vendor has a row; `device_codes_go_both_ways` looks at each.
+            (_, None) => 0,
+        }
+    }
+
+    /// Whether memory of these devices is named by addresses that can be counted up from.
+    /// Elsewhere a name is a handle, and an offset goes beside it.
+    pub fn has_addresses(self) -> bool {
+        matches!(self, DeviceVendor::Cuda | DeviceVendor::Rocm | DeviceVendor::OneApi)
+    }
+}
+
 impl LogicalMemorySpace {
-    /// The DLPack device of this space. The vendor decides between the codes for GPU and pinned
+    /// The DLPack device of this space. The vendor decides between the codes for device and pinned
     /// memory; managed memory has one code only, CUDA's.
     pub fn dlpack(self, vendor: DeviceVendor) -> DlDevice {
         let (device_type, device_id) = match (self, vendor) {
             (LogicalMemorySpace::MainMemory, _) => (CPU, 0),
-            (LogicalMemorySpace::PinnedMemory, DeviceVendor::Cuda) => (CUDA_HOST, 0),
             (LogicalMemorySpace::PinnedMemory, DeviceVendor::Rocm) => (ROCM_HOST, 0),
-            (LogicalMemorySpace::GpuMemory { device_id }, DeviceVendor::Cuda) => (CUDA, device_id),
-            (LogicalMemorySpace::GpuMemory { device_id }, DeviceVendor::Rocm) => (ROCM, device_id),
+            (LogicalMemorySpace::PinnedMemory, _) => (CUDA_HOST, 0),
+            (LogicalMemorySpace::GpuMemory { device_id }, vendor) => (vendor.code(), device_id),
             (LogicalMemorySpace::ManagedMemory, _) => (CUDA_MANAGED, 0),
         };
         // Drivers count devices from zero; an id beyond i32 cannot come from one.
         DlDevice { device_type, device_id: i32::try_from(device_id).unwrap_or(i32::MAX) }
     }
 
-    /// The space of a DLPack device, and whose it is where DLPack says so. `None` for devices
-    /// that none of the spaces describes, and for negative ids.
+    /// The space of a DLPack device, and whose it is. Device types that DLPack has not named yet
+    /// are memory of [`DeviceVendor::Other`]. `None` for devices with negative ids.
     pub fn from_dlpack(device: DlDevice) -> Option<(LogicalMemorySpace, Option<DeviceVendor>)> {
+        let vendor = match device.device_type {
+            // Memory of the host has no id of its own; some fill in that of a device.
+            CPU => return Some((LogicalMemorySpace::MainMemory, None)),
+            CUDA_HOST => {
+                return Some((LogicalMemorySpace::PinnedMemory, Some(DeviceVendor::Cuda)));
+            }
+            ROCM_HOST => {
+                return Some((LogicalMemorySpace::PinnedMemory, Some(DeviceVendor::Rocm)));
+            }
+            CUDA_MANAGED => {
+                return Some((LogicalMemorySpace::ManagedMemory, Some(DeviceVendor::Cuda)));
+            }
+            code => {
+                let named = DEVICES.iter().find(|row| row.1 == code);
+                named.map_or(DeviceVendor::Other(code), |row| row.0)
+            }
+        };
         let device_id = u32::try_from(device.device_id).ok()?;
-        let gpu = LogicalMemorySpace::GpuMemory { device_id };
-        Some(match device.device_type {
-            CPU => (LogicalMemorySpace::MainMemory, None),
-            CUDA => (gpu, Some(DeviceVendor::Cuda)),
-            CUDA_HOST => (LogicalMemorySpace::PinnedMemory, Some(DeviceVendor::Cuda)),
-            ROCM => (gpu, Some(DeviceVendor::Rocm)),
-            ROCM_HOST => (LogicalMemorySpace::PinnedMemory, Some(DeviceVendor::Rocm)),
-            CUDA_MANAGED => (LogicalMemorySpace::ManagedMemory, Some(DeviceVendor::Cuda)),
-            _ => return None,
-        })
+        Some((LogicalMemorySpace::GpuMemory { device_id }, Some(vendor)))
     }
 
     /// Whether the CPU can reach the bytes by address.
@@ -119,9 +180,25 @@ mod tests {
                 assert_eq!(LogicalMemorySpace::from_dlpack(device).unwrap().0, space);
             }
         }
-        let unknown = DlDevice { device_type: 99, device_id: 0 };
-        assert_eq!(LogicalMemorySpace::from_dlpack(unknown), None);
-        let negative = DlDevice { device_type: CUDA, device_id: -1 };
+        let negative = DlDevice { device_type: 2, device_id: -1 };
         assert_eq!(LogicalMemorySpace::from_dlpack(negative), None);
+        let odd = DlDevice { device_type: CPU, device_id: -1 };
+        assert_eq!(
+            LogicalMemorySpace::from_dlpack(odd),
+            Some((LogicalMemorySpace::MainMemory, None))
+        );
+    }
+
+    #[test]
+    fn every_device_type_comes_back_as_it_was() {
+        for device_type in (0..=40).chain([99, -1, i32::MAX]) {
+            let device_id = if [1, 3, 11, 13].contains(&device_type) { 0 } else { 5 };
+            let device = DlDevice { device_type, device_id };
+            let (space, vendor) = LogicalMemorySpace::from_dlpack(device).unwrap();
+            assert_eq!(space.dlpack(vendor.unwrap_or(DeviceVendor::Cuda)), device);
+            let named = [2, 4, 7, 8, 9, 10, 12, 14, 15, 16, 17, 18].contains(&device_type);
+            let unknown = matches!(vendor, Some(DeviceVendor::Other(_)));
+            assert_eq!(named || device_id == 0, !unknown, "{device_type}");
+        }
     }
 }

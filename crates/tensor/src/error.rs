@@ -124,6 +124,10 @@ pub enum Error {
         /// The shape asked for.
         to: Dims,
     },
+    /// What DLPack cannot describe, or a DLPack structure that makes no sense.
+    #[cfg(feature = "dlpack")]
+    #[error(transparent)]
+    Dlpack(#[from] crate::dlpack::Fault),
     /// A description from another process that makes no sense.
     #[cfg(linux_like)]
     #[error("the description of the tensor was refused: {0}")]

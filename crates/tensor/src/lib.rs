@@ -48,6 +48,8 @@ mod views;
 
 #[cfg(linux_like)]
 mod descriptor;
+#[cfg(feature = "dlpack")]
+pub mod dlpack;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 #[cfg(linux_like)]

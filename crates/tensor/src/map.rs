@@ -102,8 +102,14 @@ impl<E: ElementKind> Tensor<E> {
         self.check_one_buffer()?;
         let parts = &self.parts;
         let range = parts.buffer.range_in_raw(parts.meta.span(true))?;
-        match Placed::new(parts) {
-            Some(placed) => Ok((placed, range)),
+        Ok((self.placed(), range))
+    }
+
+    /// The parts, for a guard to keep. The buffer has its place: somebody has asked where.
+    #[inline]
+    pub(crate) fn placed(&self) -> Placed {
+        match Placed::new(&self.parts) {
+            Some(placed) => placed,
             None => unreachable!("a range in an allocation is known once it exists"),
         }
     }

@@ -33,6 +33,11 @@ impl Placed {
     pub(crate) fn meta(&self) -> &Meta {
         &self.0.meta
     }
+
+    #[cfg(feature = "dlpack")]
+    pub(crate) fn parts(&self) -> &Arc<Parts> {
+        &self.0
+    }
 }
 
 // SAFETY: a buffer is placed exactly once and keeps its allocation, and parts that somebody else

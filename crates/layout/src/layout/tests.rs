@@ -178,3 +178,29 @@ fn squeeze_and_unsqueeze() {
     assert_eq!(layout.unsqueeze(0).unwrap().strides(), &[6, 2, 2, 1]);
     assert!(layout.unsqueeze(4).is_err());
 }
+
+#[test]
+fn the_lowest_element_can_come_first() {
+    let cases: [(&[usize], &[isize], usize, usize); 6] = [
+        (&[], &[], 0, 4),
+        (&[2, 3], &[3, 1], 0, 24),
+        (&[2, 3], &[-3, -1], 20, 24),
+        (&[2, 3], &[3, -2], 16, 32),
+        (&[4, 2], &[0, 1], 0, 8),
+        (&[3, 0], &[isize::MIN, isize::MAX], 0, 0),
+    ];
+    for (shape, strides, offset, bytes) in cases {
+        let layout = Layout::from_lowest(DType::F32, shape, strides).unwrap();
+        assert_eq!((layout.offset(), layout.span()), (offset, 0..bytes), "{shape:?} {strides:?}");
+    }
+    let halves = Layout::from_lowest(DType::U4, &[2, 2], &[-2, 1]).unwrap();
+    assert_eq!((halves.offset(), halves.span()), (1, 0..2));
+    for strides in [[isize::MIN, 1], [isize::MAX, isize::MAX], [isize::MIN / 2, 1]] {
+        let refused = Layout::from_lowest(DType::F32, &[3, 3], &strides);
+        assert!(matches!(refused, Err(Error::Unaddressable { .. })), "{strides:?}");
+    }
+    assert!(matches!(
+        Layout::from_lowest(DType::U8, &[2, 2], &[1]),
+        Err(Error::RankMismatch { .. })
+    ));
+}

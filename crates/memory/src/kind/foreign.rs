@@ -4,7 +4,9 @@
 use std::any::Any;
 use std::ptr::NonNull;
 
-use crate::{CpuAddress, Error, LogicalMemorySpace, RawBuffer, RawMemory, Result, TensorMemory};
+use crate::{
+    CpuAddress, DeviceVendor, Error, LogicalMemorySpace, RawBuffer, RawMemory, Result, TensorMemory,
+};
 
 /// Memory of another library.
 struct Foreign {
@@ -12,6 +14,7 @@ struct Foreign {
     size: usize,
     memory: TensorMemory,
     space: LogicalMemorySpace,
+    vendor: Option<DeviceVendor>,
     writable: bool,
     /// Dropped when the last user is gone.
     _keep_alive: Box<dyn Any + Send + Sync>,
@@ -31,6 +34,14 @@ unsafe impl RawMemory for Foreign {
 
     fn space(&self) -> LogicalMemorySpace {
         self.space
+    }
+
+    fn vendor(&self) -> Option<DeviceVendor> {
+        self.vendor
+    }
+
+    fn device_address(&self) -> Option<NonNull<u8>> {
+        self.address.filter(|_| !self.space.cpu_reachable())
     }
 
     fn size(&self) -> usize {
@@ -56,6 +67,8 @@ pub struct Description {
     pub memory: TensorMemory,
     /// Where it lives.
     pub space: LogicalMemorySpace,
+    /// Whose driver made it, for memory of devices, pinned and managed memory.
+    pub vendor: Option<DeviceVendor>,
     /// Whether it may be written.
     pub writable: bool,
 }
@@ -65,6 +78,7 @@ impl Description {
     pub const HEAP: Description = Description {
         memory: TensorMemory::Mem,
         space: LogicalMemorySpace::MainMemory,
+        vendor: None,
         writable: true,
     };
 }
@@ -100,9 +114,9 @@ pub unsafe fn adopt(
     if (address.is_none() && size > 0) || isize::try_from(size).is_err() {
         return Err(Error::OutOfBounds { start: 0, end: size, len: 0 });
     }
-    let Description { memory, space, writable } = description;
+    let Description { memory, space, vendor, writable } = description;
     let _keep_alive = Box::new(keep_alive);
     let address = address.or(Some(crate::allocator::nowhere()));
-    let foreign = Foreign { address, size, memory, space, writable, _keep_alive };
+    let foreign = Foreign { address, size, memory, space, vendor, writable, _keep_alive };
     Ok(RawBuffer::new(foreign, name))
 }

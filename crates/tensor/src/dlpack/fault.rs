@@ -1,0 +1,126 @@
+//! What DLPack cannot describe, and what is wrong with a structure from outside.
+
+use tenure_layout::{DType, MAX_RANK};
+use tenure_memory::{DlDevice, LogicalMemorySpace};
+
+use super::VERSION;
+
+/// Why a tensor was not exported, or a structure not imported.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// No structure at all.
+    #[error("the pointer to the DLPack structure is null")]
+    Null,
+    /// An address that no such structure can have.
+    #[error("the DLPack structure is at {address:#x}, which is no multiple of {align}")]
+    Misplaced {
+        /// Where it is said to be.
+        address: usize,
+        /// What its address must be a multiple of.
+        align: usize,
+    },
+    /// Another layout of the structure.
+    #[error("the DLPack structure has version {major}.{minor}; this build reads {}.x", VERSION.0)]
+    Version {
+        /// Its major version.
+        major: u32,
+        /// Its minor version.
+        minor: u32,
+    },
+    /// A number of dimensions that no tensor has.
+    #[error("{ndim} dimensions: there can be 0 to {MAX_RANK}")]
+    Dimensions {
+        /// What the structure says.
+        ndim: i32,
+    },
+    /// Dimensions, but no list of them.
+    #[error("{ndim} dimensions, but the pointer to the shape is null")]
+    NoShape {
+        /// How many dimensions there are said to be.
+        ndim: i32,
+    },
+    /// A dimension below zero, or beyond what this machine can address.
+    #[error("dimension {axis} of the shape is {len}, which no dimension can be")]
+    Dimension {
+        /// Which.
+        axis: usize,
+        /// What the shape says.
+        len: i64,
+    },
+    /// A stride beyond what this machine can address.
+    #[error("stride {axis} is {stride} elements, more than can be addressed")]
+    Stride {
+        /// Which.
+        axis: usize,
+        /// What the strides say.
+        stride: i64,
+    },
+    /// Elements, but no address.
+    #[error("{bytes} bytes of elements, but the data pointer is null")]
+    NoData {
+        /// Bytes that there should be.
+        bytes: usize,
+    },
+    /// Elements that would lie outside every address space.
+    #[error("{bytes} bytes at {data:#x} + {byte_offset} leave the address space")]
+    Address {
+        /// The data pointer.
+        data: usize,
+        /// What is to be added to it.
+        byte_offset: u64,
+        /// Bytes of elements.
+        bytes: usize,
+    },
+    /// Elements of less than a byte that each take a whole one.
+    #[error(
+        "{dtype} elements padded to whole bytes (flag {}) cannot be described: pack them first",
+        super::ffi::DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    )]
+    Padded {
+        /// The element type.
+        dtype: DType,
+    },
+    /// A device that cannot exist.
+    #[error("device {} of type {} cannot exist", .device.device_id, .device.device_type)]
+    Device {
+        /// The device.
+        device: DlDevice,
+    },
+    /// Memory that has no address to be lent by.
+    #[error("memory in space {space} has no address that other libraries could use")]
+    NoAddress {
+        /// Where it lives.
+        space: LogicalMemorySpace,
+    },
+    /// A promise that the unversioned structure cannot carry.
+    #[error(
+        "the tensor is read-only, which the unversioned structure cannot say: ask with \
+         max_version {VERSION:?}, or for a copy"
+    )]
+    ReadOnlyUnversioned,
+    /// Another device was asked for, but no copy.
+    #[error(
+        "the tensor is on device {} of type {}, and bringing it to device {} of type {} needs a \
+         copy, which was forbidden",
+        have.device_id, have.device_type, asked.device_id, asked.device_type
+    )]
+    CopyForbidden {
+        /// Where it is.
+        have: DlDevice,
+        /// Where it was wanted.
+        asked: DlDevice,
+    },
+    /// Another device was asked for, which nothing here can copy to.
+    #[error(
+        "the tensor is on device {} of type {} and cannot be brought to device {} of type {}; \
+         the CPU (type 1) can be asked for",
+        have.device_id, have.device_type, asked.device_id, asked.device_type
+    )]
+    Unreachable {
+        /// Where it is.
+        have: DlDevice,
+        /// Where it was wanted.
+        asked: DlDevice,
+    },
+}

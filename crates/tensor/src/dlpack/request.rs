@@ -1,0 +1,164 @@
+//! What a consumer asks for, in the words of `__dlpack__`: version, device, copy.
+
+use tenure_memory::{DeviceVendor, DlDevice, LogicalMemorySpace, TensorMemory};
+
+use super::ffi::{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+use super::{Fault, Legacy, Versioned};
+use crate::{ElementKind, Result, Tensor};
+
+/// The DLPack version of what this build exports, and the newest that it knows.
+pub const VERSION: (u32, u32) = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
+
+/// What a consumer asks of an export: the arguments of `__dlpack__`.
+///
+/// ```
+/// use tenure_tensor::Tensor;
+/// use tenure_tensor::dlpack::{Exported, ExportRequest};
+/// let t = Tensor::from_slice(&[1u8, 2, 3], &[3])?;
+/// // A consumer that names no version wants the old structure.
+/// assert!(matches!(t.to_dlpack_for(&ExportRequest::new())?, Exported::Legacy(_)));
+/// let new = ExportRequest::new().max_version(Some((1, 0))).copy(Some(true));
+/// let Exported::Versioned(copy) = t.to_dlpack_for(&new)? else { unreachable!() };
+/// assert!(copy.is_copied());
+/// # Ok::<(), tenure_tensor::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExportRequest {
+    max_version: Option<(u32, u32)>,
+    device: Option<DlDevice>,
+    copy: Option<bool>,
+    read_only: bool,
+}
+
+impl ExportRequest {
+    /// What a consumer gets that asks for nothing: the unversioned structure over shared memory.
+    pub fn new() -> ExportRequest {
+        ExportRequest::default()
+    }
+
+    /// The newest version that the consumer reads. From 1.0 on it gets the versioned structure,
+    /// in this build's version: minor versions only add, and a consumer of a later major version
+    /// sees by the version what it got.
+    #[must_use]
+    pub fn max_version(self, max_version: Option<(u32, u32)>) -> ExportRequest {
+        ExportRequest { max_version, ..self }
+    }
+
+    /// Where the consumer wants the memory. What the CPU can reach is offered as memory of the CPU
+    /// without a copy.
+    #[must_use]
+    pub fn device(self, device: Option<DlDevice>) -> ExportRequest {
+        ExportRequest { device, ..self }
+    }
+
+    /// Always a copy, never one, or only where nothing else helps.
+    #[must_use]
+    pub fn copy(self, copy: Option<bool>) -> ExportRequest {
+        ExportRequest { copy, ..self }
+    }
+
+    /// Whether to forbid writing to the consumer.
+    #[must_use]
+    pub fn read_only(self, read_only: bool) -> ExportRequest {
+        ExportRequest { read_only, ..self }
+    }
+}
+
+/// A structure for whoever asked: which one depends on the version they read.
+#[derive(Debug)]
+pub enum Exported {
+    /// For consumers of DLPack 1.0 and later.
+    Versioned(Versioned),
+    /// For older ones.
+    Legacy(Legacy),
+}
+
+/// How a tensor is lent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    pub(super) device: DlDevice,
+    pub(super) read_only: bool,
+    pub(super) copied: bool,
+}
+
+impl<E: ElementKind> Tensor<E> {
+    /// The device that an export of this tensor names. Touches no data.
+    ///
+    /// # Errors
+    /// If memory of a device has to be allocated to know whose it is, and cannot be.
+    pub fn dlpack_device(&self) -> Result<DlDevice> {
+        let space = self.space();
+        let vendor = match space {
+            LogicalMemorySpace::MainMemory => None,
+            _ => self.buffer().raw()?.vendor(),
+        };
+        Ok(space.dlpack(vendor.unwrap_or(DeviceVendor::Cuda)))
+    }
+
+    /// Lends the tensor to foreign code that reads DLPack 1.0 or later, without a copy. The
+    /// structure says that it is read-only if the memory is, or if elements share bytes with each
+    /// other (a broadcast view).
+    ///
+    /// # Errors
+    /// [`tenure_memory::Error::Busy`] while a guard holds bytes of it (for reading-only exports:
+    /// while one writes), and [`crate::Error::SeveralBuffers`].
+    pub fn to_dlpack(&self) -> Result<Versioned> {
+        let device = self.dlpack_device()?;
+        self.lend(Terms { device, read_only: self.export_reads_only()?, copied: false })
+    }
+
+    /// Lends the tensor to foreign code that only reads DLPack before 1.0.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_dlpack`], and [`Fault::ReadOnlyUnversioned`].
+    pub fn to_dlpack_legacy(&self) -> Result<Legacy> {
+        match self.to_dlpack_for(&ExportRequest::new())? {
+            Exported::Legacy(legacy) => Ok(legacy),
+            Exported::Versioned(_) => unreachable!("no version asked for means the old structure"),
+        }
+    }
+
+    /// Lends the tensor, or a copy of it, as a consumer asks.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_dlpack`], and the [`Fault`]s of what was asked.
+    pub fn to_dlpack_for(&self, request: &ExportRequest) -> Result<Exported> {
+        let have = self.dlpack_device()?;
+        let cpu = LogicalMemorySpace::MainMemory.dlpack(DeviceVendor::Cuda);
+        // Memory of the CPU has no second device.
+        let asked = request.device.map(|asked| match asked.device_type == cpu.device_type {
+            true => cpu,
+            false => asked,
+        });
+        let device = asked.unwrap_or(have);
+        let shareable = device == have || (device == cpu && self.space().cpu_reachable());
+        if !shareable && device != cpu {
+            return Err(Fault::Unreachable { have, asked: device }.into());
+        }
+        if !shareable && request.copy == Some(false) {
+            return Err(Fault::CopyForbidden { have, asked: device }.into());
+        }
+        if shareable && request.copy != Some(true) {
+            let read_only = request.read_only || self.export_reads_only()?;
+            return self.lend_as(request, Terms { device, read_only, copied: false });
+        }
+        let memory = if device == cpu { TensorMemory::Mem } else { self.memory() };
+        let copy = self.to(Some(memory))?;
+        copy.lend_as(request, Terms { device, read_only: request.read_only, copied: true })
+    }
+
+    /// Whether an export must forbid writing.
+    fn export_reads_only(&self) -> Result<bool> {
+        let layout = self.layout();
+        Ok(!self.is_writable()? || (!layout.is_row_major() && layout.may_self_overlap()))
+    }
+
+    /// Lends it in the structure that goes with the version asked for.
+    fn lend_as(&self, request: &ExportRequest, terms: Terms) -> Result<Exported> {
+        match request.max_version {
+            Some((major, _)) if major >= 1 => self.lend(terms).map(Exported::Versioned),
+            _ if terms.read_only => Err(Fault::ReadOnlyUnversioned.into()),
+            _ => self.lend(terms).map(Exported::Legacy),
+        }
+    }
+}
