@@ -30,7 +30,7 @@ pub struct ImageProcessorConfig {
     /// falls back to the CPU: what OpenGL cannot do is an error that says why.
     pub engines: Option<Vec<EngineKind>>,
     /// Threads of the CPU engine: 1 for the calling thread alone, more for threads of its own.
-    /// If `None`, the program's rayon threads.
+    /// If `None`, as many as the processor has cores, shared by all processors of the program.
     pub threads: Option<usize>,
 }
 

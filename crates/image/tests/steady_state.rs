@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "an allocator that counts")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tenure_image::{Convert, Fit, ImageProcessor, ImageProcessorConfig, Normalize, Rotation};
 use tenure_layout::{DType, PixelFormat};
@@ -10,14 +10,13 @@ use tenure_tensor::{TensorDyn, TensorMemory};
 
 struct Counting;
 
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-}
+/// Allocations of all threads.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: hands everything to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.with(|count| count.set(count.get() + 1));
+        COUNT.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
@@ -31,10 +30,16 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// One test, since others would be counted too.
 #[test]
 fn frames_after_the_first_allocate_nothing() {
-    let config = ImageProcessorConfig { threads: Some(1), ..Default::default() };
-    let processor = ImageProcessor::with_config(&config).unwrap();
+    for threads in [Some(1), Some(3), None] {
+        let config = ImageProcessorConfig { threads, ..Default::default() };
+        check(&ImageProcessor::with_config(&config).unwrap());
+    }
+}
+
+fn check(processor: &ImageProcessor) {
     let image = |width, height, format, dtype| {
         TensorDyn::image(width, height, format, dtype, None, Some(TensorMemory::Mem), None).unwrap()
     };
@@ -56,10 +61,10 @@ fn frames_after_the_first_allocate_nothing() {
                 processor.convert(&source, &mut target, &convert).unwrap();
             };
             convert_once();
-            convert_once();
-            let before = COUNT.with(Cell::get);
-            (0..10).for_each(|_| convert_once());
-            assert_eq!(COUNT.with(Cell::get) - before, 0, "{from} to {to} from {size:?}");
+            let before = COUNT.load(Ordering::Relaxed);
+            (0..200).for_each(|_| convert_once());
+            let more = COUNT.load(Ordering::Relaxed) - before;
+            assert_eq!(more, 0, "{from} to {to} from {size:?}");
         }
     }
 }

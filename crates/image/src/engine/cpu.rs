@@ -13,6 +13,7 @@ use crate::engine::{Engine, EngineKind};
 use crate::held::{Held, check_reachable};
 use crate::job::{Job, Recipe};
 
+mod crew;
 mod direct;
 mod feed;
 mod fill;
@@ -66,6 +67,15 @@ impl Cpu {
         prepared
     }
 
+    /// Sees that every thread finds scratch memory: not the first time that all of them happen to
+    /// work at once, but now.
+    fn provide(&self, strips: usize, pass: &Pass) {
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = self.threads.count().min(strips).max(scratch.len());
+        scratch.resize_with(wanted, Workspace::default);
+        scratch.iter_mut().for_each(|workspace| workspace.grow(pass));
+    }
+
     fn with_workspace(&self, work: impl FnOnce(&mut Workspace)) {
         let lock = || self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let mut workspace = lock().pop().unwrap_or_default();
@@ -73,8 +83,8 @@ impl Cpu {
         lock().push(workspace);
     }
 
-    /// Runs a pass in strips.
-    fn pass(&self, recipe: &Recipe, pass: &Pass, source: &Held, target: &Held) {
+    /// Runs a pass in strips; with the first goes what the picture does not cover.
+    fn pass(&self, recipe: &Recipe, pass: &Pass, first: bool, source: &Held, target: &Held) {
         let transposed = recipe.geometry.transposed;
         let strip = Strip {
             kernels: self.kernels,
@@ -83,16 +93,28 @@ impl Cpu {
             target: target.planes(),
             transposed,
         };
-        let work = recipe.geometry.crop.height * recipe.geometry.crop.width;
-        let rows = self.threads.strip_rows(pass.down, work, LANES);
-        self.threads.each(pass.down.div_ceil(rows), |index| {
+        let pixels = recipe.geometry.crop.height * recipe.geometry.crop.width;
+        let rows = self.threads.strip_rows(pass.down, pixels, LANES);
+        let strips = pass.down.div_ceil(rows);
+        self.provide(strips, pass);
+        let fill = usize::from(first && !recipe.geometry.covers());
+        let work = |index: usize| {
+            let Some(index) = index.checked_sub(fill) else {
+                // SAFETY: the destination is held to write, and no strip touches this part.
+                return unsafe { fill::fill(recipe, target.planes()) };
+            };
             let rows = index * rows..((index + 1) * rows).min(pass.down);
             self.with_workspace(|workspace| {
                 // SAFETY: both images are held until this function's caller is done, they are of
                 // the recipe's kind, and strips do not overlap.
                 unsafe { strip.run(rows, workspace) }
             });
-        });
+        };
+        if strips > 1 {
+            self.threads.each(fill + strips, work);
+        } else {
+            (0..fill + strips).for_each(work);
+        }
     }
 }
 
@@ -126,12 +148,8 @@ impl Engine for Cpu {
         let (source, target) = (Held::to_read(&job.source)?, Held::to_write(&job.target)?);
         let recipe = &job.recipe;
         let prepared = self.prepared(recipe);
-        if !recipe.geometry.covers() {
-            // SAFETY: the destination is held to write.
-            unsafe { fill::fill(recipe, target.planes()) };
-        }
-        for pass in &prepared.passes {
-            self.pass(recipe, pass, &source, &target);
+        for (index, pass) in prepared.passes.iter().enumerate() {
+            self.pass(recipe, pass, index == 0, &source, &target);
         }
         source.intact()?;
         target.intact()

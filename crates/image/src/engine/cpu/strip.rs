@@ -32,6 +32,15 @@ pub(crate) struct Workspace {
     numbers: Vec<i16>,
 }
 
+impl Workspace {
+    /// Makes room for a pass.
+    pub(crate) fn grow(&mut self, pass: &Pass) {
+        if self.numbers.len() < pass.scratch.len {
+            self.numbers.resize(pass.scratch.len, 0);
+        }
+    }
+}
+
 impl Strip<'_> {
     /// Makes the output rows `rows`.
     ///
@@ -40,10 +49,8 @@ impl Strip<'_> {
     /// of images of the kind that the pass was prepared for. No other thread makes these rows.
     pub(crate) unsafe fn run(&self, rows: Range<usize>, workspace: &mut Workspace) {
         let pass = self.pass;
+        workspace.grow(pass);
         let Workspace { numbers } = workspace;
-        if numbers.len() < pass.scratch.len {
-            numbers.resize(pass.scratch.len, 0);
-        }
         numbers[pass.scratch.opaque.clone()].fill(255 << pass.fraction);
         if let (Some(chroma), Some(tile)) = (pass.direct, pass.tiles.first()) {
             // SAFETY: the caller's promise.
