@@ -3,6 +3,8 @@
 
 use std::ffi::c_void;
 #[cfg(linux_like)]
+use std::ops::Range;
+#[cfg(linux_like)]
 use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
 
@@ -151,6 +153,30 @@ impl Mapping {
     #[cfg(linux_like)]
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// How many bytes of `range` are in main memory.
+    #[cfg(linux_like)]
+    pub(crate) fn resident(&self, range: Range<usize>) -> Result<usize> {
+        let page = page_size();
+        let (first, end) = (range.start / page * page, range.end.min(self.len));
+        if first >= end {
+            return Ok(0);
+        }
+        let mut pages = vec![0u8; (end - first).div_ceil(page)];
+        // SAFETY: the pages are inside our own mapping, of which the kernel is only asked, and
+        // `pages` has a byte for each of them.
+        let answer = unsafe {
+            let start = self.address.as_ptr().add(first).cast();
+            libc::mincore(start, end - first, pages.as_mut_ptr().cast())
+        };
+        if answer != 0 {
+            return Err(
+                Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
+            );
+        }
+        let there = pages.iter().filter(|page| **page & 1 != 0).count();
+        Ok((there * page).min(range.len()))
     }
 
     /// Asks for transparent huge pages; a kernel without them goes on with small ones.

@@ -5,6 +5,7 @@
 //! bytes are gone, and the buffer says so from then on.
 #![expect(unsafe_code, reason = "promises that the mapping is valid")]
 
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
@@ -66,6 +67,10 @@ unsafe impl RawMemory for Mapped {
     fn intact(&self) -> Result<()> {
         let intact = !self.watch.lost() && still_has(self.fd.as_fd(), self.size);
         if intact { Ok(()) } else { Err(Error::Truncated) }
+    }
+
+    fn resident(&self, range: Range<usize>) -> Option<usize> {
+        self.mapping.resident(range).ok()
     }
 
     fn object(&self) -> Option<ObjectKey> {
