@@ -87,15 +87,12 @@ pub enum Error {
         why: &'static str,
     },
     /// Bytes that were there when the file was opened and are not now.
-    #[error(
-        "the file ends at byte {end}, and {need} bytes were there when it was opened: someone has \
-         cut it off"
-    )]
+    #[error("byte {at} is gone: {had} bytes were there when it was opened, someone has cut it off")]
     CutOff {
-        /// Where it ends now.
-        end: u64,
-        /// What it had.
-        need: u64,
+        /// The first byte of what was asked for.
+        at: u64,
+        /// How many bytes there were.
+        had: u64,
     },
     /// Bytes that cannot be read.
     #[error("byte {at} cannot be read: {cause}")]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use tenure_tensor::{DType, TensorDyn, TensorMemory};
+use tenure_tensor::{DType, Layout, TensorDyn, TensorMemory};
 
 use crate::catalogue::{Catalogue, Refused, detect};
 use crate::shard::Shard;
@@ -99,7 +99,7 @@ pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<TensorFile> {
 /// std::fs::write(&path, [7; 8 + 2 * 6])?;
 /// let file = open_raw(&path, DType::U16, &[2, 3], 8)?;
 /// assert_eq!(file.tensor("frames")?.typed::<u16>()?.map_read()?.as_slice(), [0x0707; 6]);
-/// assert!(open_raw(&path, DType::U16, &[2, 4], 8).unwrap_err().to_string().contains("24 bytes"));
+/// assert!(open_raw(&path, DType::U16, &[2, 4], 8).unwrap_err().to_string().contains("16 bytes"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -115,10 +115,10 @@ pub fn open_raw(
     let shard = Shard::open(path)?;
     let size = shard.source.size;
     // Says why such a tensor is not possible, if it is not.
-    tenure_tensor::Layout::contiguous(dtype, shape)?;
+    let layout = Layout::contiguous(dtype, shape).map_err(|error| Error::from(error).at(path))?;
     let entry = Entry::new("data".to_owned(), Elements::Plain(dtype), shape.to_vec(), offset);
     let entry = entry.filter(|entry| entry.end() <= size).ok_or_else(|| {
-        let bytes = dtype.bytes_for(shape.iter().product()).unwrap_or(usize::MAX);
+        let bytes = layout.packed_bytes();
         let what = format!("has {size} bytes: {bytes} bytes from byte {offset} are not there");
         Error::Damaged { format: Format::Raw.name(), what }.at(path)
     })?;
@@ -225,7 +225,7 @@ impl TensorFile {
         if let Some(why) = entry.copied() {
             return Err(Error::NotAView { name: name.to_owned(), why }.at(&self.path));
         }
-        let beyond = || Error::CutOff { end: self.size(), need: entry.end() }.at(&self.path);
+        let beyond = || Error::CutOff { at: entry.offset, had: self.size() }.at(&self.path);
         let shard = self.shards.get(entry.shard).ok_or_else(beyond)?;
         let start = usize::try_from(entry.offset).map_err(|_| beyond())?;
         let end = start.checked_add(entry.bytes()).ok_or_else(beyond)?;

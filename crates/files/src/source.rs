@@ -72,7 +72,7 @@ pub(crate) fn read_at_least(
         let from = at.saturating_add(done as u64);
         let rest = into.get_mut(done..).unwrap_or_default();
         match source.read_some(from, rest) {
-            Ok(0) => return Err(Error::CutOff { end: from, need: source.size() }),
+            Ok(0) => return Err(Error::CutOff { at: from, had: source.size() }),
             Ok(more) => done += more,
             Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
             Err(cause) => return Err(Error::Read { at: from, cause }),
@@ -202,7 +202,7 @@ mod tests {
         read_exact(&Slow(Default::default(), 10), 0, &mut bytes).unwrap();
         assert_eq!(bytes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
         let cut = read_exact(&Slow(Default::default(), 7), 0, &mut bytes).unwrap_err();
-        assert!(matches!(cut, Error::CutOff { end: 7, need: 10 }), "{cut}");
+        assert!(matches!(cut, Error::CutOff { at: 7, had: 10 }), "{cut}");
         struct Broken;
         impl Source for Broken {
             fn size(&self) -> u64 {

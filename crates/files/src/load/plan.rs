@@ -70,7 +70,7 @@ impl Plan {
             let stored = entry.packing == Packing::Stored;
             if entry.bytes() == 0 || !stored || !aligned {
                 plan.close(run.take());
-                plan.alone(index, entry);
+                plan.alone(index, entry, align.max(ALIGNMENT));
                 continue;
             }
             let near = run.take_if(|run| {
@@ -117,8 +117,8 @@ impl Plan {
     }
 
     /// A tensor that lies by itself.
-    fn alone(&mut self, index: usize, entry: &Entry) {
-        let start = self.bytes.saturating_add(ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    fn alone(&mut self, index: usize, entry: &Entry, align: usize) {
+        let start = self.bytes.saturating_add(align - 1) / align * align;
         let bytes = entry.bytes();
         self.places.push(start);
         self.bytes = start.saturating_add(bytes);
