@@ -4,8 +4,7 @@
 //! a page, so that reads past the system's cache (`O_DIRECT`) need no second buffer. Pieces of
 //! [`PIECE`] bytes are read by several threads, each in the way that is faster for it: what is in
 //! the cache is copied from there, all else comes from the disk without going through it.
-//! Measured: cold, that is three times as fast as buffered reads, with a tenth of the processor's
-//! time; warm, as fast as `memcpy`. `docs/performance.md` has the numbers.
+//! `docs/performance.md` has the numbers.
 
 mod direct;
 mod plan;

@@ -126,6 +126,17 @@ impl Mapping {
         Mapping::of_file(ptr::null_mut(), fd, bytes, ProtFlags::READ | ProtFlags::WRITE, flags)
     }
 
+    /// A part of a file for a moment, with its page tables filled: read-only, from a byte that is
+    /// a multiple of a page.
+    #[cfg(linux_like)]
+    pub(crate) fn window(fd: BorrowedFd<'_>, at: u64, bytes: usize) -> Result<Mapping> {
+        let len = bytes.checked_next_multiple_of(page_size()).ok_or(Errno::OVERFLOW)?;
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: the kernel chooses the address, so nothing that exists is replaced.
+        let start = unsafe { mm::mmap(ptr::null_mut(), len, ProtFlags::READ, flags, fd, at)? };
+        Ok(Mapping { address: not_null(start)?, len })
+    }
+
     #[cfg(linux_like)]
     fn of_file(
         hint: *mut c_void,

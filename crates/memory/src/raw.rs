@@ -267,7 +267,7 @@ impl RawBuffer {
     }
 
     /// How many bytes of `range` are in main memory now, of a mapped file; `None` if there is no
-    /// saying. Whoever may not write a file is told that all of it is.
+    /// saying: the kernel tells only the owner of the file.
     pub fn resident(&self, range: Range<usize>) -> Option<usize> {
         let inside = range.start <= range.end && range.end <= self.size();
         inside.then(|| self.core().memory.resident(range)).flatten()

@@ -111,22 +111,54 @@ impl Work<'_> {
                 None => Ok(0),
             },
             How::Shifted => source::read_exact(source, piece.at, into).map(|()| 0),
-            How::Blocks => {
-                let direct = reopened.get(piece.shard).and_then(Option::as_ref);
-                let direct = direct.filter(|_| self.direct == Direct::Always || cold(shard, piece));
-                let done = direct.map_or(Ok(0), |direct| read_blocks(direct, piece, into));
-                done.and_then(|done| {
-                    // Whatever is missing, through the cache; usually nothing, or all of it.
-                    let from = piece.need.start.max(done);
-                    let rest = into.get_mut(from..piece.need.end).unwrap_or_default();
-                    source::read_exact(source, piece.at.saturating_add(from as u64), rest)?;
-                    Ok(done.min(piece.need.end).saturating_sub(piece.need.start))
-                })
-            }
+            How::Blocks => self.fill_blocks(shard, piece, into, reopened),
         };
         let direct = filled.map_err(|error| error.at(&shard.path))? as u64;
         Ok(Read { bytes: piece.need.len() as u64, direct })
     }
+}
+
+impl Work<'_> {
+    /// Fills a piece that lies in the destination as in the file; says how many of its bytes went
+    /// past the cache.
+    fn fill_blocks(
+        &self,
+        shard: &Shard,
+        piece: &Piece,
+        into: &mut [u8],
+        reopened: &[Option<OpenFile>],
+    ) -> Result<usize> {
+        let (source, need) = (&shard.source, piece.need.clone());
+        let at = |byte: usize| piece.at.saturating_add(byte as u64);
+        let place = if self.direct == Direct::Always { Where::Disk } else { find(shard, piece) };
+        let mut done = 0;
+        if place == Where::Cache {
+            let into = into.get_mut(need.clone()).unwrap_or_default();
+            if copy(source, at(need.start), into)? {
+                return Ok(0);
+            }
+        } else if place == Where::Disk
+            && let Some(direct) = reopened.get(piece.shard).and_then(Option::as_ref)
+        {
+            done = read_blocks(direct, piece, into)?;
+        }
+        // Whatever is missing; usually nothing, or all of it.
+        let from = need.start.max(done).min(need.end);
+        let rest = into.get_mut(from..need.end).unwrap_or_default();
+        source::read_exact(source, at(from), rest)?;
+        Ok(done.min(need.end).saturating_sub(need.start))
+    }
+}
+
+/// Where the bytes of a piece are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Where {
+    /// All of them in the system's cache.
+    Cache,
+    /// Most of them on the disk only.
+    Disk,
+    /// Here and there, or it cannot be found out.
+    Unknown,
 }
 
 /// Each piece with its part of the destination.
@@ -142,14 +174,32 @@ fn divide<'a, 'b>(plan: &'a Plan, destination: &'b mut [u8]) -> Vec<Job<'a, 'b>>
     jobs
 }
 
-/// Whether less than half of a piece is in the system's cache.
-fn cold(shard: &Shard, piece: &Piece) -> bool {
-    let start = usize::try_from(piece.at).unwrap_or(usize::MAX);
-    let end = start.saturating_add(piece.need.end).min(shard.buffer.len());
-    match shard.buffer.resident(start.min(end)..end) {
-        Some(resident) => resident < (end - start.min(end)) / 2,
-        None => false,
+fn find(shard: &Shard, piece: &Piece) -> Where {
+    let length = shard.buffer.len();
+    let byte = |byte: usize| {
+        usize::try_from(piece.at).unwrap_or(usize::MAX).saturating_add(byte).min(length)
+    };
+    let (start, end) = (byte(piece.need.start), byte(piece.need.end));
+    match shard.buffer.resident(start..end) {
+        Some(resident) if resident == end - start => Where::Cache,
+        Some(resident) if resident < (end - start) / 2 => Where::Disk,
+        _ => Where::Unknown,
     }
+}
+
+/// Copies a piece out of the cache; false if the system cannot do it for this file.
+#[cfg(linux_like)]
+fn copy(source: &OpenFile, at: u64, into: &mut [u8]) -> Result<bool> {
+    match tenure_memory::copy_from_cache(&source.file, at, into) {
+        Ok(()) => Ok(true),
+        Err(tenure_memory::Error::Truncated) => Err(Error::CutOff { at, had: source.size }),
+        Err(_) => Ok(false),
+    }
+}
+
+#[cfg(not(linux_like))]
+fn copy(_source: &OpenFile, _at: u64, _into: &mut [u8]) -> Result<bool> {
+    Ok(false)
 }
 
 /// Reads whole blocks past the cache; says how many bytes there are now at the beginning of `into`.
