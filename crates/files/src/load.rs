@@ -8,6 +8,7 @@
 
 mod direct;
 mod plan;
+mod warm;
 mod work;
 
 #[cfg(test)]
@@ -194,6 +195,7 @@ impl<'a> Load<'a> {
                 entries: &entries,
                 direct: self.direct,
                 threads: self.threads,
+                warm: warm::Warm::default(),
             };
             work.run(&plan, guard.as_bytes_mut(), self.progress)?
         };

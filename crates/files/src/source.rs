@@ -174,7 +174,7 @@ mod tests {
         assert!(stream.skip(100_000) && stream.position() == 100_008);
         let mut rest = vec![];
         stream.read_to_end(&mut rest).unwrap();
-        assert_eq!(rest, all[100_008..150_000]);
+        assert_eq!(Some(&rest[..]), all.get(100_008..150_000));
         assert!(stream.skip(0) && !stream.skip(1));
     }
 
