@@ -40,18 +40,18 @@ pub(crate) struct Options {
     #[arg(long, value_name = "MEMORY")]
     memory: Option<TensorMemory>,
 
-    /// Threads that read [default: one a processor, at least 4]
+    /// Threads that read [default: 4 or more]
     #[arg(
         long, value_name = "N",
         value_parser = clap::value_parser!(u16).range(1..=1024)
     )]
     threads: Option<u16>,
 
-    /// Read past the system's cache: cold, never, always
+    /// Past the cache: cold, never, always
     #[arg(long, value_name = "WHEN", default_value = "cold", hide_possible_values = true)]
     direct: DirectWord,
 
-    /// With --bench: how often everything is measured
+    /// With --bench: how often it is measured
     #[arg(
         long, value_name = "N", default_value_t = 5,
         value_parser = clap::value_parser!(u32).range(1..=1000)

@@ -48,7 +48,7 @@ fn inspect_lists_tensors() {
     let (out, _, code) = run(&["inspect", &path, "--stats", "--metadata"]);
     assert_eq!(code, Some(0));
     for words in
-        ["layer.weight  f32   [2, 2]  16 B", "min -2, max 4, mean 1, 1 NaN", "2 tensors, 17 B"]
+        ["layer.weight  f32   [2, 2]   16 B    4096", "min -2, max 4, mean 1, 1 NaN", "2 tensors, 17 B"]
     {
         assert!(out.contains(words), "{out}");
     }
