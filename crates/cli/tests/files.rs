@@ -47,9 +47,11 @@ fn inspect_lists_tensors() {
     assert_eq!((&stats["mean"], &stats["nan"]), (&1.0.into(), &1.into()));
     let (out, _, code) = run(&["inspect", &path, "--stats", "--metadata"]);
     assert_eq!(code, Some(0));
-    for words in
-        ["layer.weight  f32   [2, 2]   16 B    4096", "min -2, max 4, mean 1, 1 NaN", "2 tensors, 17 B"]
-    {
+    for words in [
+        "layer.weight  f32   [2, 2]   16 B    4096",
+        "min -2, max 4, mean 1, 1 NaN",
+        "2 tensors, 17 B",
+    ] {
         assert!(out.contains(words), "{out}");
     }
     assert!(out.contains("pt") && !out.contains('\u{1b}'), "files do not steer the terminal");
