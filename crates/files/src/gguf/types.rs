@@ -11,7 +11,7 @@ enum Kind {
 }
 
 /// By their numbers, which leave out what the format has given up.
-const TABLE: [(u32, Kind); 33] = [
+const TABLE: [(u32, Kind); 34] = [
     (0, Kind::Plain(DType::F32)),
     (1, Kind::Plain(DType::F16)),
     (2, Kind::Blocks("q4_0", 32, 18)),
@@ -45,6 +45,7 @@ const TABLE: [(u32, Kind); 33] = [
     (35, Kind::Blocks("tq2_0", 256, 66)),
     (39, Kind::Blocks("mxfp4", 32, 17)),
     (40, Kind::Blocks("nvfp4", 64, 36)),
+    (41, Kind::Blocks("q1_0", 128, 18)),
 ];
 
 /// What the elements of a type are.
