@@ -8,7 +8,7 @@ mod statistics;
 use std::path::PathBuf;
 
 use tenure::DType;
-use tenure::files::{self, Entry, Format};
+use tenure::files::{self, Elements, Entry, Format};
 
 use crate::failure::Failure;
 use crate::output;
@@ -92,7 +92,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         let progress = Progress::bytes(entries.iter().map(|entry| entry.bytes() as u64).sum());
         let mut done = 0;
         for (entry, row) in entries.iter().zip(&mut report.tensors) {
-            row.stats = statistics::of(&file.tensor(entry.name())?)?;
+            // The bytes of a block are no elements.
+            if let Elements::Plain(_) = entry.elements() {
+                row.stats = statistics::of(&file.tensor(entry.name())?)?;
+            }
             done += entry.bytes() as u64;
             progress.set(done);
         }
