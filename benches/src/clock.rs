@@ -31,6 +31,13 @@ impl Stopwatch {
     }
 }
 
+/// Nanoseconds of processor time of all threads of this program: for work that several do.
+#[must_use]
+pub fn program_nanoseconds() -> f64 {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
+}
+
 /// A contestant for a [`Row`](crate::Row) that calls `work` often enough to be measured and tells
 /// the nanoseconds of one call.
 pub fn per_call<R>(mut work: impl FnMut() -> R) -> impl FnMut() -> f64 {

@@ -43,7 +43,7 @@ mod table;
 mod touch;
 
 pub use bench::{Bench, run};
-pub use clock::{Stopwatch, per_call};
+pub use clock::{Stopwatch, per_call, program_nanoseconds};
 pub use error::Error;
 pub use row::Row;
 pub use table::Unit;

@@ -52,6 +52,12 @@ impl<'b, 'a> Row<'b, 'a> {
         self
     }
 
+    /// So many rounds, for what takes seconds; one if the run is quick.
+    pub fn rounds(mut self, rounds: usize) -> Self {
+        self.rounds = if self.bench.quick() { ROUNDS_IF_QUICK } else { rounds };
+        self
+    }
+
     /// How we do it: returns a number every time it is called.
     pub fn ours(mut self, contestant: impl FnMut() -> f64 + 'a) -> Self {
         self.contestants.insert(0, ("ours", Box::new(contestant)));

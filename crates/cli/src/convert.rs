@@ -7,7 +7,6 @@ mod camera;
 mod folder;
 mod one;
 mod problem;
-mod progress;
 mod recipe;
 mod report;
 mod source;

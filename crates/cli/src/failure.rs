@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 
+use crate::page::for_people;
 use crate::units;
 
 /// Exit code of a command line that makes no sense.
@@ -34,6 +35,22 @@ pub(crate) enum Failure {
     /// An arena said no.
     #[error(transparent)]
     Arena(#[from] tenure::memory::tlsf::Error),
+    /// A file of tensors was refused.
+    #[error("{}", for_people(&.0.to_string()))]
+    Files(#[from] tenure::files::Error),
+    /// Too little memory for what is in a file.
+    #[error(
+        "comparing ways to load {} needs {}, and {} are available: name some tensors, or measure \
+         a smaller file", units::bytes(*bytes), units::bytes(*needed), units::bytes(*available)
+    )]
+    NoRoom {
+        /// Bytes to be loaded.
+        bytes: u64,
+        /// Bytes that the measurement holds at one time.
+        needed: u64,
+        /// Bytes that there are.
+        available: u64,
+    },
     /// No frames, or no files.
     #[error(transparent)]
     Capture(#[from] crate::capture::Problem),

@@ -1,5 +1,5 @@
 //! The command `tenure`: what this machine offers to tensors, how fast it is, what its cameras see,
-//! and pictures as models want them.
+//! pictures as models want them, and what is in files of tensors.
 //!
 //! One file for each subcommand, with a folder of the same name for its parts. A subcommand
 //! gathers a report first and shows it afterwards, as text or as JSON, so that both say the same.
@@ -17,11 +17,14 @@ mod capture;
 mod convert;
 mod failure;
 mod info;
+mod inspect;
+mod load;
 mod machine;
 mod options;
 mod output;
 mod page;
 mod plan;
+mod progress;
 mod units;
 
 use std::process::ExitCode;
@@ -50,5 +53,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Capture(options) => capture::run(options),
         Command::Convert(options) => convert::run(options),
         Command::Plan(options) => plan::run(options),
+        Command::Inspect(options) => inspect::run(options),
+        Command::Load(options) => load::run(options),
     }
 }

@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, capture, convert, info, plan};
+use crate::{bench, capture, convert, info, inspect, load, plan};
 
 /// The command and what it was given.
 #[derive(Debug, Parser)]
@@ -30,6 +30,8 @@ const EXAMPLES: &str = "\
                            what a model wants of a picture
   tenure plan model.onnx --html plan.html
                            how little memory is enough, and a picture of it
+  tenure inspect model.safetensors
+                           what is in a file
   tenure help bench        all about one command
 
 \x1b[1m\x1b[4mExit codes:\x1b[0m
@@ -53,6 +55,12 @@ pub(crate) enum Command {
     /// Find out how little memory a model needs
     #[command(long_about = plan::ABOUT)]
     Plan(Box<plan::Options>),
+    /// List the tensors of a file
+    #[command(long_about = inspect::ABOUT)]
+    Inspect(inspect::Options),
+    /// Load the tensors of a file into memory, and say how fast that was
+    #[command(long_about = load::ABOUT)]
+    Load(load::Options),
 }
 
 #[cfg(test)]
@@ -69,7 +77,7 @@ mod tests {
     fn help_fits_80_columns() {
         let mut command = Options::command();
         let mut pages = vec![command.render_long_help().to_string()];
-        for name in ["info", "bench", "capture", "convert", "plan"] {
+        for name in ["info", "bench", "capture", "convert", "plan", "inspect", "load"] {
             let command = command.find_subcommand_mut(name).unwrap();
             pages.push(command.render_long_help().to_string());
             pages.push(command.render_help().to_string());

@@ -1,19 +1,28 @@
-//! Tensors in files that other programs read.
+//! Tensors on disk.
 //!
-//! The promise of this crate: a file holds the elements of a tensor and nothing else of its
-//! memory, whatever its strides, planes and padding; what a format cannot hold is refused with the
-//! element type's name and never converted. One module for each format; where the bytes go is the
-//! caller's business, so that files, sockets and buffers are the same.
+//! The promise of this crate: what a file says is believed only where it agrees with what the file
+//! is; a tensor that was opened is a view of the file, and nothing is read until it is touched; a
+//! tensor that was loaded has all of its bytes; and a file that was saved has the elements of its
+//! tensors and nothing else of their memory, whatever their strides, planes and padding, or is
+//! what it was before. What a format cannot hold is refused with the element type's name and never
+//! converted.
+//!
+//! [`open`] takes safetensors, GGUF, npy, npz and raw files and folders with an index;
+//! [`TensorFile::load`] brings tensors into any memory; [`safetensors::save`] and [`npy::save`]
+//! write. [`npy::write`] is for sockets and buffers too.
 //!
 //! ```
-//! use tenure_files::npy;
-//! use tenure_tensor::Tensor;
+//! use tenure_files::{npy, open};
+//! use tenure_tensor::{Tensor, TensorMemory};
 //!
-//! let t = Tensor::<f32>::from_slice(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0], &[2, 3])?;
-//! let mut file = vec![];
-//! npy::write(&mut file, &t)?;
-//! assert!(file.starts_with(b"\x93NUMPY"));
-//! assert_eq!(file.len(), 128 + t.size_bytes());
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("numbers.npy");
+//! npy::save(&path, &Tensor::<f32>::from_slice(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0], &[2, 3])?)?;
+//!
+//! let file = open(&path)?;
+//! let view = file.tensor("numbers")?;
+//! let copy = file.load().memory(TensorMemory::Mem).run()?.tensor("numbers")?;
+//! assert_eq!(view.map_read()?.as_slice(), copy.map_read()?.as_slice());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -26,8 +35,24 @@
     clippy::unwrap_used
 )]
 
+mod catalogue;
+mod entry;
 mod error;
+mod flat;
+mod gguf;
+mod index;
+mod load;
 pub mod npy;
+mod npz;
+mod open;
+mod regular;
+pub mod safetensors;
+mod shard;
+mod source;
 pub mod whole;
 
+pub use catalogue::{Catalogue, Format, Refused, catalogue};
+pub use entry::{Blocks, Elements, Entry};
 pub use error::{Error, Result};
+pub use load::{Direct, Load, Loaded, Progress};
+pub use open::{TensorFile, open, open_as, open_raw};

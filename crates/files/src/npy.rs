@@ -7,23 +7,25 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use tenure_tensor::{DType, ElementKind, Tensor, TensorMemory};
+use tenure_tensor::{DType, ElementKind, Tensor};
 
-use crate::{Error, Result};
+use crate::{Error, Result, flat};
 
 mod read;
+mod save;
 
 #[cfg(test)]
 mod tests;
 
 pub use read::read;
+pub use save::save;
+
+pub(crate) use read::{LONGEST_HEAD, MAGIC as MAGIC_WORD, catalogue, entry};
 
 /// Magic word, version 1.0.
 const MAGIC: &[u8; 8] = b"\x93NUMPY\x01\x00";
 /// Where elements begin is a multiple of this, so that the file can be mapped.
 const ALIGNMENT: usize = 64;
-/// Bytes that are looked at together where elements are changed on their way.
-const CHUNK: usize = 4096;
 
 /// Writes a tensor. An array that lies together is written from where it is; any other is copied
 /// once, to put its elements in order.
@@ -45,32 +47,12 @@ const CHUNK: usize = 4096;
 /// and [`Error::Io`], after a part of the file was written.
 pub fn write<E: ElementKind>(mut writer: impl Write, tensor: &Tensor<E>) -> Result<()> {
     let descr = descr(tensor.dtype())?;
-    let whole = !tensor.is_multi_buffer() && tensor.flat_bytes() == tensor.size_bytes();
-    let copied;
-    let together = if whole && tensor.is_contiguous() {
-        tensor.to_dyn()
-    } else {
-        copied = tensor.to(Some(TensorMemory::Mem))?;
-        copied.to_dyn()
-    };
-    let bytes = together.map_read()?;
+    let together = flat::together(tensor)?;
+    // Held from here on, so that a tensor that somebody writes leaves nothing written.
+    let _held = together.map_read()?;
     writer.write_all(&head(descr, together.shape()))?;
-    match together.dtype() {
-        DType::Bool => write_bools(&mut writer, bytes.as_slice())?,
-        _ => writer.write_all(bytes.as_slice())?,
-    }
-    // A mapped file that was cut off meanwhile has zeros for its end.
-    bytes.intact()?;
+    flat::write(&mut writer, &together)?;
     Ok(writer.flush()?)
-}
-
-/// Numpy's truth values are 0 and 1; ours may be any byte.
-fn write_bools(mut writer: impl Write, bytes: &[u8]) -> Result<()> {
-    for chunk in bytes.chunks(CHUNK) {
-        let values: Vec<u8> = chunk.iter().map(|byte| u8::from(*byte != 0)).collect();
-        writer.write_all(&values)?;
-    }
-    Ok(())
 }
 
 /// Numpy's word for an element type in the byte order of this machine.

@@ -41,6 +41,30 @@ pub fn write<E: From<io::Error>>(
     existing: Existing,
     fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
 ) -> Result<u64, E> {
+    write_file(path, existing, false, fill)
+}
+
+/// As [`write()`], and on the disk when this returns: the bytes before the name, and the name. A
+/// machine that loses its power has the file as it was, or all of the new one.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_durably<E: From<io::Error>>(
+    path: &Path,
+    existing: Existing,
+    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<u64, E> {
+    let bytes = write_file(path, existing, true, fill)?;
+    sync_folder(path)?;
+    Ok(bytes)
+}
+
+fn write_file<E: From<io::Error>>(
+    path: &Path,
+    existing: Existing,
+    durable: bool,
+    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<u64, E> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is there and is no file").into());
     }
@@ -49,12 +73,28 @@ pub fn write<E: From<io::Error>>(
     fill(&mut writer)?;
     let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
     let bytes = file.metadata()?.len();
+    if durable {
+        file.sync_all()?;
+    }
     drop(file);
     match existing {
         Existing::Replace => fs::rename(&part.0, path)?,
         Existing::Keep => name_new(&part.0, path)?,
     }
     Ok(bytes)
+}
+
+/// Puts the names of a folder on the disk.
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Folders cannot be opened elsewhere; names are kept with the files.
+#[cfg(not(unix))]
+fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Gives a file its name, and refuses if somebody has made one of this name meanwhile.

@@ -313,6 +313,13 @@ impl Buffer {
         self.root.place.get().map(|placed| &placed.raw)
     }
 
+    /// How many bytes of `range` are in main memory now, of a mapped file; `None` if there is no
+    /// saying (see [`RawBuffer::resident`]).
+    pub fn resident(&self, range: Range<usize>) -> Option<usize> {
+        let raw = self.raw_if_placed()?;
+        raw.resident(self.range_in_raw(range).ok()?)
+    }
+
     /// Where `range` of this buffer is in its allocation, made now if it does not exist.
     ///
     /// # Errors

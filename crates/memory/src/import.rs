@@ -3,12 +3,11 @@
 //! One kernel object has one identity and one ledger in this process, however often and through
 //! whatever descriptor it comes in, and where possible one mapping.
 
-use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{self, SealFlags};
+use rustix::fs::{self, Mode, OFlags, SealFlags};
 
 use crate::bus::Watch;
 use crate::descriptor::{Inspected, Object, duplicate, huge_page, inspect, object_key};
@@ -143,7 +142,10 @@ fn map_sealed(fd: OwnedFd, size: usize, writable: bool) -> Result<Shared> {
 /// If it cannot be opened or is not a regular file.
 pub fn open_file(path: impl AsRef<Path>) -> Result<Buffer> {
     let path = path.as_ref();
-    let file = File::open(path).map_err(|cause| Error::Open { path: path.into(), cause })?;
+    // A pipe is not waited for, and then refused.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = fs::open(path, flags, Mode::empty())
+        .map_err(|errno| Error::Open { path: path.into(), cause: errno.into() })?;
     match inspect(file.as_fd())?.object {
         Object::File | Object::Sealable(_) => {}
         Object::DmaBuf => return Err(Error::NotMemory { found: "a DMA-BUF" }),

@@ -42,6 +42,8 @@ pub mod tlsf;
 #[cfg(linux_like)]
 mod bus;
 #[cfg(linux_like)]
+mod cached;
+#[cfg(linux_like)]
 mod descriptor;
 #[cfg(linux_like)]
 mod fence;
@@ -71,6 +73,8 @@ pub use registry::ObjectKey;
 pub use space::{DeviceVendor, DlDevice, LogicalMemorySpace};
 pub use tensor_memory::TensorMemory;
 
+#[cfg(linux_like)]
+pub use cached::copy_from_cache;
 #[cfg(linux_like)]
 pub use fence::Fence;
 #[cfg(linux_like)]

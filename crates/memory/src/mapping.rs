@@ -3,6 +3,8 @@
 
 use std::ffi::c_void;
 #[cfg(linux_like)]
+use std::ops::Range;
+#[cfg(linux_like)]
 use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
 
@@ -124,6 +126,17 @@ impl Mapping {
         Mapping::of_file(ptr::null_mut(), fd, bytes, ProtFlags::READ | ProtFlags::WRITE, flags)
     }
 
+    /// A part of a file for a moment, with its page tables filled: read-only, from a byte that is
+    /// a multiple of a page.
+    #[cfg(linux_like)]
+    pub(crate) fn window(fd: BorrowedFd<'_>, at: u64, bytes: usize) -> Result<Mapping> {
+        let len = bytes.checked_next_multiple_of(page_size()).ok_or(Errno::OVERFLOW)?;
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: the kernel chooses the address, so nothing that exists is replaced.
+        let start = unsafe { mm::mmap(ptr::null_mut(), len, ProtFlags::READ, flags, fd, at)? };
+        Ok(Mapping { address: not_null(start)?, len })
+    }
+
     #[cfg(linux_like)]
     fn of_file(
         hint: *mut c_void,
@@ -151,6 +164,30 @@ impl Mapping {
     #[cfg(linux_like)]
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// How many bytes of `range` are in main memory.
+    #[cfg(linux_like)]
+    pub(crate) fn resident(&self, range: Range<usize>) -> Result<usize> {
+        let page = page_size();
+        let (first, end) = (range.start / page * page, range.end.min(self.len));
+        if first >= end {
+            return Ok(0);
+        }
+        let mut pages = vec![0u8; (end - first).div_ceil(page)];
+        // SAFETY: the pages are inside our own mapping, of which the kernel is only asked, and
+        // `pages` has a byte for each of them.
+        let answer = unsafe {
+            let start = self.address.as_ptr().add(first).cast();
+            libc::mincore(start, end - first, pages.as_mut_ptr().cast())
+        };
+        if answer != 0 {
+            return Err(
+                Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
+            );
+        }
+        let there = pages.iter().filter(|page| **page & 1 != 0).count();
+        Ok((there * page).min(range.len()))
     }
 
     /// Asks for transparent huge pages; a kernel without them goes on with small ones.

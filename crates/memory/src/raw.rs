@@ -98,6 +98,12 @@ pub unsafe trait RawMemory: Send + Sync + 'static {
         Ok(())
     }
 
+    /// How many bytes of a range inside the memory are in main memory now, of memory that is
+    /// elsewhere until it is touched; `None` if there is no saying.
+    fn resident(&self, _range: Range<usize>) -> Option<usize> {
+        None
+    }
+
     /// The kernel object behind this memory, if it can be mapped again by whoever can name it;
     /// this memory must then start at the object's first byte.
     fn object(&self) -> Option<ObjectKey> {
@@ -324,6 +330,13 @@ impl RawBuffer {
     /// [`Error::Truncated`] if another process cut a mapped file.
     pub fn intact(&self) -> Result<()> {
         self.core().memory.intact()
+    }
+
+    /// How many bytes of `range` are in main memory now, of a mapped file; `None` if there is no
+    /// saying: the kernel tells only the owner of the file.
+    pub fn resident(&self, range: Range<usize>) -> Option<usize> {
+        let inside = range.start <= range.end && range.end <= self.size();
+        inside.then(|| self.core().memory.resident(range)).flatten()
     }
 
     /// Enters an access in the ledger; the CPU is given nothing.

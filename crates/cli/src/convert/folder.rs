@@ -12,7 +12,6 @@ use serde::Serialize;
 use tenure::DType;
 use tenure::image::ImageProcessor;
 
-use super::progress::Progress;
 use super::recipe::Recipe;
 use super::report::Done;
 use super::target::Ending;
@@ -20,6 +19,7 @@ use super::{Options, Problem, one};
 use crate::failure::Failure;
 use crate::output;
 use crate::page::{DIM, Mark, PLAIN, Page};
+use crate::progress::Progress;
 
 /// What `tenure convert --json` prints of a folder. Fields are added, never renamed or removed.
 #[derive(Debug, Serialize)]

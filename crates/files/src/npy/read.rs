@@ -4,7 +4,8 @@
 
 use tenure_tensor::{DType, TensorDyn, TensorMemory};
 
-use crate::{Error, Result};
+use crate::source::{self, Source};
+use crate::{Catalogue, Elements, Entry, Error, Format, Result};
 
 mod header;
 
@@ -14,9 +15,11 @@ mod tests;
 use header::Header;
 
 /// What every file begins with, before its version.
-const MAGIC: &[u8] = b"\x93NUMPY";
+pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 /// A header longer than this is none of a tensor's.
 const LONGEST: usize = 1 << 16;
+/// Bytes in which a header ends: magic word, version, length, words.
+pub(crate) const LONGEST_HEAD: u64 = 12 + LONGEST as u64;
 
 /// Reads the bytes of an npy file into a tensor in the memory named, or the best there is.
 ///
@@ -52,6 +55,65 @@ pub fn read(bytes: &[u8], memory: Option<TensorMemory>) -> Result<TensorDyn> {
         tensor.map()?.as_mut_slice().copy_from_slice(elements);
     }
     Ok(tensor)
+}
+
+/// What is in a file.
+pub(crate) fn catalogue(source: &(impl Source + ?Sized)) -> Result<Catalogue> {
+    let size = source.size();
+    let head = source::bytes(source, 0, size.min(LONGEST_HEAD))?.unwrap_or_default();
+    let entries = vec![entry(String::from("data"), &head, size)?];
+    Ok(Catalogue { format: Format::Npy, entries, metadata: vec![], refused: vec![] })
+}
+
+/// The array of a file of `size` bytes that begins with `head`.
+pub(crate) fn entry(name: String, head: &[u8], size: u64) -> Result<Entry> {
+    let (words, rest) = parts(head)?;
+    let Header { descr, fortran, mut shape } = Header::parse(words)?;
+    let offset = (head.len() - rest.len()) as u64;
+    let elements = elements(&descr)?;
+    // Blocks have no order but that of their bytes.
+    let turned = fortran && shape.iter().filter(|extent| **extent > 1).count() > 1;
+    if turned && matches!(elements, Elements::Blocks(_)) {
+        return Err(damaged("is in Fortran's order: save numpy.ascontiguousarray(a)"));
+    }
+    if turned {
+        shape.reverse();
+    }
+    let have = size.saturating_sub(offset);
+    let disagree =
+        |shape: &[usize]| damaged(&format!("has {have} bytes of elements for {descr} {shape:?}"));
+    let entry = Entry::new(name, elements, shape.clone(), offset);
+    let mut entry = entry.ok_or_else(|| disagree(&shape))?;
+    if entry.bytes() as u64 != have {
+        return Err(disagree(&entry.shape));
+    }
+    if turned {
+        entry.shape.reverse();
+        entry.fortran = true;
+    }
+    Ok(entry)
+}
+
+/// What elements are: numbers, or blocks of what tensors do not have (numbers of the other byte
+/// order, complex ones, times, text). Objects of Python are neither.
+fn elements(descr: &str) -> Result<Elements> {
+    let unknown = match dtype(descr) {
+        Ok(dtype) => return Ok(Elements::Plain(dtype)),
+        Err(unknown) => unknown,
+    };
+    let (order, word) = descr.split_at_checked(1).unwrap_or_default();
+    let (kind, size) = word.split_at_checked(1).unwrap_or_default();
+    let size = size.split_once('[').map_or(size, |(size, _)| size);
+    let size = match (order, size.parse::<usize>()) {
+        ("<" | ">" | "|" | "=", Ok(size)) if size > 0 => size,
+        _ => return Err(unknown),
+    };
+    match kind {
+        "i" | "u" | "f" | "c" | "m" | "M" | "S" | "V" => Ok(Elements::blocks(descr, 1, size)),
+        // Four bytes for a character.
+        "U" => size.checked_mul(4).map(|size| Elements::blocks(descr, 1, size)).ok_or(unknown),
+        _ => Err(unknown),
+    }
 }
 
 /// The words of the header, and the elements.

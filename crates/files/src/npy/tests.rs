@@ -1,7 +1,7 @@
 //! Byte by byte, and without gaps from every layout.
 #![expect(clippy::indexing_slicing, reason = "a wrong index is a failed test")]
 
-use tenure_tensor::{Bool, PixelFormat, TensorDyn};
+use tenure_tensor::{Bool, PixelFormat, TensorDyn, TensorMemory};
 
 use super::*;
 

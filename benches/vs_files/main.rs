@@ -1,0 +1,173 @@
+//! Tensors of a large safetensors file, beside Python's safetensors package, `numpy.memmap`,
+//! `memcpy` and the disk itself.
+//!
+//! Time is that of the processor, of all threads, where bytes come from the system's cache; where
+//! they come from the disk it is that of the clock on the wall, and the file is put out of the
+//! cache before every measurement.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use tenure::files::open;
+use tenure::memory::kind;
+use tenure::{Pool, PoolLimits, TensorMemory};
+use tenure_benches::{Bench, Error, Unit, program_nanoseconds, touched};
+
+mod disk;
+mod model;
+mod python;
+
+use model::Model;
+use python::Python;
+
+/// Bytes of the tensor that is touched.
+const TENSOR: usize = 16 << 20;
+/// Tensors of the file: 2 GiB.
+const TENSORS: usize = 128;
+const TENSORS_IF_QUICK: usize = 2;
+const ROUNDS: usize = 9;
+const PAGE: usize = 4096;
+
+fn main() -> ExitCode {
+    tenure_benches::run(rows)
+}
+
+fn rows(bench: &mut Bench) -> Result<(), Error> {
+    let model = Model::new(if bench.quick() { TENSORS_IF_QUICK } else { TENSORS })?;
+    let python = Python::new();
+    touching(bench, &model, &python);
+    warm(bench, &model, &python)?;
+    cold(bench, &model, &python)
+}
+
+/// Processor time of `work`, which does not fail here.
+fn processor<R>(work: impl FnOnce() -> Result<R, Error>) -> f64 {
+    let start = program_nanoseconds();
+    match work() {
+        Ok(result) => {
+            let taken = program_nanoseconds() - start;
+            drop(black_box(result));
+            taken
+        }
+        Err(_) => f64::NAN,
+    }
+}
+
+/// Time on the wall, with the file out of the cache.
+fn wall<R>(model: &Model, work: impl FnOnce() -> Result<R, Error>) -> f64 {
+    if disk::evict(model.path()).is_err() {
+        return f64::NAN;
+    }
+    let start = Instant::now();
+    match work() {
+        Ok(result) => {
+            let taken = start.elapsed().as_secs_f64() * 1e9;
+            drop(black_box(result));
+            taken
+        }
+        Err(_) => f64::NAN,
+    }
+}
+
+/// Opens the file and touches every page of one tensor.
+fn touch(model: &Model) -> Result<u8, Error> {
+    let tensor = open(model.path())?.tensor(&model.middle())?;
+    let bytes = tensor.map_read()?;
+    Ok(bytes.as_slice().iter().step_by(PAGE).fold(0, |sum, byte| sum ^ byte))
+}
+
+fn touching(bench: &mut Bench, model: &Model, python: &Python) {
+    let name = "open, touch one tensor of 16 MiB";
+    if let Some(row) = bench.row(name, Unit::Nanoseconds) {
+        row.target(1.0)
+            .ours(|| processor(|| touch(model)))
+            .rival("numpy.memmap", || python.ask("memmap", model))
+            .rival("Python safetensors", || python.ask("touch", model))
+            .measure();
+    }
+    if let Some(row) = bench.row("the same: growth of resident memory", Unit::Bytes) {
+        let growth = || {
+            let before = resident();
+            let tensor = open(model.path()).and_then(|file| file.tensor(&model.middle()));
+            let Ok(tensor) = tensor else { return f64::NAN };
+            let Ok(bytes) = tensor.map_read() else { return f64::NAN };
+            black_box(bytes.as_slice().iter().step_by(PAGE).fold(0, |sum, byte| sum ^ byte));
+            resident() - before
+        };
+        row.target(1.05)
+            .rounds(ROUNDS)
+            .ours(growth)
+            .rival("the tensor", || TENSOR as f64)
+            .measure();
+    }
+}
+
+/// Resident bytes of this program.
+fn resident() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok());
+    pages.map_or(f64::NAN, |pages| pages * rustix::param::page_size() as f64)
+}
+
+/// A pool that keeps a whole model.
+fn pool() -> Result<Pool, Error> {
+    let limits = PoolLimits { bytes: 8 << 30, buffers: 4 };
+    Ok(Pool::new(kind::allocator(TensorMemory::Mem)?).with_limits(limits))
+}
+
+/// Loads everything into memory of a pool.
+fn load(model: &Model, pool: &Pool) -> Result<u64, Error> {
+    Ok(open(model.path())?.load().allocator(pool).run()?.bytes())
+}
+
+fn warm(bench: &mut Bench, model: &Model, python: &Python) -> Result<(), Error> {
+    if let Some(row) = bench.row("load all, warm, beside memcpy", Unit::Nanoseconds) {
+        let (pool, from, mut to) = (pool()?, touched(model.bytes()), touched(model.bytes()));
+        // As the system has a file that was read, not as one that was just written.
+        disk::evict(model.path())?;
+        std::fs::read(model.path())?;
+        row.target(1.0 / 0.9)
+            .rounds(ROUNDS)
+            .ours(|| processor(|| load(model, &pool)))
+            .rival("memcpy", || {
+                processor(|| {
+                    to.copy_from_slice(&from);
+                    Ok(black_box(&to).len())
+                })
+            })
+            .measure();
+    }
+    if let Some(row) = bench.row("load all, warm", Unit::Nanoseconds) {
+        let pool = pool()?;
+        row.target(1.0)
+            .rounds(ROUNDS)
+            .ours(|| processor(|| load(model, &pool)))
+            .rival("Python safetensors", || python.ask("load", model))
+            .measure();
+    }
+    Ok(())
+}
+
+fn cold(bench: &mut Bench, model: &Model, python: &Python) -> Result<(), Error> {
+    if let Some(row) = bench.row("load all, cold, beside O_DIRECT", Unit::Nanoseconds) {
+        let (pool, mut reader) = (pool()?, disk::Reader::new(model)?);
+        row.target(1.1)
+            .rounds(2 * ROUNDS + 1)
+            .ours(|| wall(model, || load(model, &pool)))
+            .rival("O_DIRECT", || wall(model, || reader.read()))
+            .measure();
+    }
+    if let Some(row) = bench.row("load all, cold", Unit::Nanoseconds) {
+        let pool = pool()?;
+        row.target(0.5)
+            .rounds(ROUNDS)
+            .ours(|| wall(model, || load(model, &pool)))
+            .rival("Python safetensors", || {
+                let evicted = disk::evict(model.path()).is_ok();
+                if evicted { python.ask("load_wall", model) } else { f64::NAN }
+            })
+            .measure();
+    }
+    Ok(())
+}

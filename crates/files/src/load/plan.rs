@@ -1,0 +1,141 @@
+//! What is read where to: plain numbers.
+//!
+//! Tensors that are near each other in a file are read together, with what is between them. Each
+//! such run lies in the destination as in the file, counted from the beginning of a block, and
+//! has whole blocks to itself: whoever reads past the cache reads whole blocks.
+
+use std::ops::Range;
+
+use super::PIECE;
+use crate::Entry;
+use crate::entry::Packing;
+
+/// What positions, addresses and lengths of direct reads are multiples of.
+pub(super) const BLOCK: usize = 4096;
+/// Bytes of no interest that are read rather than left out.
+const GAP: u64 = 64 << 10;
+/// What tensors that lie elsewhere than in their file begin at a multiple of.
+const ALIGNMENT: usize = 256;
+
+/// What is read where to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Bytes of the destination.
+    pub(super) bytes: usize,
+    /// Where each tensor begins in the destination.
+    pub(super) places: Vec<usize>,
+    /// In the order of the destination.
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// A part of the destination that is filled at one time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) shard: usize,
+    /// Which byte of the file belongs to the first of the window.
+    pub(super) at: u64,
+    /// The part of the destination that may be written.
+    pub(super) window: Range<usize>,
+    /// The part of it that must be, counted from its beginning.
+    pub(super) need: Range<usize>,
+    pub(super) how: How,
+}
+
+/// How a piece is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// In whole blocks, or not.
+    Blocks,
+    /// Only through the cache: file and destination differ in where a block begins.
+    Shifted,
+    /// By inflating the tensor of this position.
+    Inflated(usize),
+}
+
+/// Stored tensors of one file that are read together.
+struct Run {
+    shard: usize,
+    file: Range<u64>,
+    /// Which byte of the destination the block with the first byte begins at.
+    start: usize,
+}
+
+impl Plan {
+    /// A plan for tensors in the order of their files and bytes.
+    pub(super) fn new(entries: &[&Entry], align: usize) -> Plan {
+        let mut plan = Plan::default();
+        let mut run: Option<Run> = None;
+        for (index, entry) in entries.iter().enumerate() {
+            let aligned = entry.offset.is_multiple_of(entry.elements.align().max(align) as u64);
+            let stored = entry.packing == Packing::Stored;
+            if entry.bytes() == 0 || !stored || !aligned {
+                plan.close(run.take());
+                plan.alone(index, entry, align.max(ALIGNMENT));
+                continue;
+            }
+            let near = run.take_if(|run| {
+                let gap = entry.offset.checked_sub(run.file.end);
+                run.shard == entry.shard && gap.is_some_and(|gap| gap <= GAP)
+            });
+            if near.is_none() {
+                plan.close(run.take());
+            }
+            let now = near.unwrap_or_else(|| Run {
+                shard: entry.shard,
+                file: entry.offset..entry.offset,
+                start: plan.bytes.saturating_add(BLOCK - 1) / BLOCK * BLOCK,
+            });
+            let first = block_start(now.file.start);
+            let inside = usize::try_from(entry.offset - first).unwrap_or(usize::MAX);
+            plan.places.push(now.start.saturating_add(inside));
+            run = Some(Run { file: now.file.start..entry.end(), ..now });
+        }
+        plan.close(run);
+        plan
+    }
+
+    /// Divides a run into pieces.
+    fn close(&mut self, run: Option<Run>) {
+        let Some(Run { shard, file, start }) = run else { return };
+        let first = block_start(file.start);
+        let length = usize::try_from(file.end - first).unwrap_or(usize::MAX);
+        let whole = length.checked_next_multiple_of(BLOCK).unwrap_or(usize::MAX);
+        let before = usize::try_from(file.start - first).unwrap_or(0);
+        for begin in (0..whole).step_by(PIECE) {
+            let end = begin.saturating_add(PIECE).min(whole);
+            let need = before.max(begin) - begin..length.min(end) - begin;
+            let window = start.saturating_add(begin)..start.saturating_add(end);
+            self.pieces.push(Piece {
+                shard,
+                at: first + begin as u64,
+                window,
+                need,
+                how: How::Blocks,
+            });
+        }
+        self.bytes = start.saturating_add(whole);
+    }
+
+    /// A tensor that lies by itself.
+    fn alone(&mut self, index: usize, entry: &Entry, align: usize) {
+        let start = self.bytes.saturating_add(align - 1) / align * align;
+        let bytes = entry.bytes();
+        self.places.push(start);
+        self.bytes = start.saturating_add(bytes);
+        let deflated = matches!(entry.packing, Packing::Deflated { .. });
+        let (how, step) =
+            if deflated { (How::Inflated(index), bytes.max(1)) } else { (How::Shifted, PIECE) };
+        // An empty array that is compressed is looked at too.
+        let ends = if deflated { bytes.max(1) } else { bytes };
+        for begin in (0..ends).step_by(step) {
+            let end = begin.saturating_add(step).min(bytes);
+            let window = start.saturating_add(begin)..start.saturating_add(end);
+            let (shard, at) = (entry.shard, entry.offset.saturating_add(begin as u64));
+            self.pieces.push(Piece { shard, at, need: 0..window.len(), window, how });
+        }
+    }
+}
+
+fn block_start(byte: u64) -> u64 {
+    byte - byte % BLOCK as u64
+}
