@@ -35,6 +35,8 @@ struct Now {
     work: Option<Work>,
     /// Counts pieces of work: a helper does each at most once.
     turn: u64,
+    /// Helpers that have begun their life.
+    alive: usize,
     /// Helpers that are at it.
     helping: usize,
     over: bool,
@@ -63,6 +65,12 @@ impl Crew {
             let helper = std::thread::Builder::new().name(name).spawn(move || shared.help())?;
             crew.helpers.push(helper);
         }
+        // A thread allocates when it begins, which should not fall into somebody's steady state.
+        let mut now = crew.shared.now();
+        while now.alive < crew.helpers.len() {
+            now = crew.shared.ended.wait(now).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(now);
         Ok(crew)
     }
 
@@ -133,6 +141,8 @@ impl Shared {
     fn help(&self) {
         let mut seen = 0;
         let mut now = self.now();
+        now.alive += 1;
+        self.ended.notify_all();
         while !now.over {
             let Some(work) = now.work.filter(|_| now.turn != seen) else {
                 now = self.begun.wait(now).unwrap_or_else(PoisonError::into_inner);

@@ -3,12 +3,10 @@
 
 use std::ops::Range;
 
-use smallvec::SmallVec;
-
 use crate::engine::cpu::feed::{Feed, Shape};
 use crate::engine::cpu::fixed::{FixedMatrix, Horizontal};
-use crate::engine::cpu::kernels::Mixed;
-use crate::engine::cpu::prepare::{Store, is_rgb_bytes};
+use crate::engine::cpu::kernels::{ChromaRow, Mixed};
+use crate::engine::cpu::prepare::{Store, Tile, is_rgb_bytes};
 use crate::engine::cpu::strip::Strip;
 use crate::taps::Taps;
 
@@ -19,6 +17,9 @@ pub(crate) enum Chroma {
     Whole,
     /// Two pixels share a sample.
     Halved,
+    /// Two pixels share a sample, and the bytes of a row are used as they are: those of the red
+    /// difference first if so told.
+    Bytes { red_first: bool },
     /// Two pixels lie between samples: the weights of [`super::kernels::Kernels::double`].
     Doubled([i16; 4]),
 }
@@ -53,7 +54,12 @@ pub(crate) fn chroma(
     }
     let halves = |(at, first): (usize, &usize)| *first == start + at / 2;
     if u.count == 1 && u.first.iter().enumerate().all(halves) {
-        return Some(Chroma::Halved);
+        return Some(match feeds {
+            [_, Feed { shape: Shape::Pairs([first, _]), vertical, .. }] if vertical.is_copy() => {
+                Chroma::Bytes { red_first: *first == 2 }
+            }
+            _ => Chroma::Halved,
+        });
     }
     let (across, _) = taps.get(1)?.as_ref()?;
     let centre = [0.25, 0.75, 0.75, 0.25];
@@ -82,36 +88,93 @@ fn doubles(taps: &Taps, start: usize, [a, b, c, d]: [f64; 4]) -> bool {
 }
 
 impl Strip<'_> {
-    /// Whether the chroma of a row is that of the one before.
-    pub(crate) fn shares_chroma(&self, row: usize) -> bool {
-        self.pass.feeds[1..].iter().all(|feed| feed.vertical.alike(row - 1, row))
-    }
-
-    /// Stores one row or two, whose chroma is summed.
+    /// Makes rows of a picture of one tile.
     ///
     /// # Safety
     /// As [`Strip::run`].
-    pub(crate) unsafe fn store_direct(
+    pub(crate) unsafe fn run_direct(
         &self,
         rows: Range<usize>,
+        tile: &Tile,
         chroma: Chroma,
         numbers: &mut [i16],
     ) {
-        let (pass, scratch) = (self.pass, &self.pass.scratch);
-        let (Some(matrix), Some(tile), Some(feed)) =
-            (&pass.matrix, pass.tiles.first(), pass.feeds.first())
-        else {
-            return;
+        // Whether the chroma of a row is that of the one before.
+        let chroma_feeds = self.pass.feeds.get(1..).unwrap_or_default();
+        let shared = |row: usize| chroma_feeds.iter().all(|feed| feed.vertical.alike(row - 1, row));
+        let (mut row, first) = (rows.start, rows.start);
+        while row < rows.end {
+            let two = row + 1 < rows.end && shared(row + 1);
+            // SAFETY: the caller's promise.
+            unsafe {
+                let summed = matches!(chroma, Chroma::Bytes { .. }) || row > first && shared(row);
+                if !summed {
+                    self.sum_rows(tile, 1, row, numbers);
+                }
+                self.store_direct(row, two, tile, chroma, numbers);
+            }
+            row += if two { 2 } else { 1 };
+        }
+    }
+
+    /// Stores a row, or two that share their chroma.
+    ///
+    /// # Safety
+    /// As [`Strip::run`]; chroma must be summed, if it is to be.
+    unsafe fn store_direct(
+        &self,
+        row: usize,
+        two: bool,
+        tile: &Tile,
+        chroma: Chroma,
+        numbers: &mut [i16],
+    ) {
+        let (pass, n) = (self.pass, tile.outputs.len());
+        let Some(matrix) = &pass.matrix else { return };
+        let chroma = match chroma {
+            Chroma::Whole => ChromaRow::Whole(self.chroma_rows(n, None, numbers)),
+            Chroma::Halved => ChromaRow::Halved(self.chroma_rows(n.div_ceil(2), None, numbers)),
+            Chroma::Doubled(weights) => {
+                ChromaRow::Whole(self.chroma_rows(n, Some(weights), numbers))
+            }
+            Chroma::Bytes { red_first } => {
+                let Some(at) = self.first_byte(1, row, tile) else { return };
+                ChromaRow::Bytes { at, red_first }
+            }
         };
-        let (Some(plane), Some(groups)) = (self.source.get(feed.plane), tile.groups.first()) else {
-            return;
-        };
-        let n = tile.outputs.len();
-        let chroma_rows: [Range<usize>; 2] = [1, 2].map(|component| {
+        let mixed = Mixed { chroma, matrix, flip: pass.flip(), pixels: n };
+        let one = |row: usize| Some((self.first_byte(0, row, tile)?, self.out(pass.left, row)?.0));
+        let Some(first) = one(row) else { return };
+        // SAFETY: rows of luma and chroma are inside held planes, and the content rectangle is
+        // inside the destination, which is held to write.
+        unsafe {
+            match if two { one(row + 1) } else { None } {
+                Some(second) => (self.kernels.mixed)(mixed, &[first, second]),
+                None => (self.kernels.mixed)(mixed, &[first]),
+            }
+        }
+    }
+
+    /// Where the only source row of an output row begins, for a feed that copies.
+    fn first_byte(&self, feed: usize, row: usize, tile: &Tile) -> Option<*const u8> {
+        let (feed, groups) = (self.pass.feeds.get(feed)?, tile.groups.get(feed)?);
+        let sum = self.sum(feed, groups)?;
+        Some(sum.row(feed.vertical.taps(row).0.first()?))
+    }
+
+    /// The summed rows of chroma, `n` samples long; doubled first with weights, if there are any.
+    fn chroma_rows<'n>(
+        &self,
+        n: usize,
+        weights: Option<[i16; 4]>,
+        numbers: &'n mut [i16],
+    ) -> [&'n [i16]; 2] {
+        let scratch = &self.pass.scratch;
+        let rows: [Range<usize>; 2] = [1, 2].map(|component| {
             let summed = scratch.rows[component].start;
-            let samples = if chroma == Chroma::Whole { n } else { n.div_ceil(2) };
-            let Chroma::Doubled(weights) = chroma else { return summed..summed + samples };
+            let Some(weights) = weights else { return summed..summed + n };
             // The first and last samples stand for those beyond them.
+            let samples = n.div_ceil(2);
             numbers[summed - 1] = numbers[summed];
             numbers[summed + samples] = numbers[summed + samples - 1];
             let to = &scratch.colours[component - 1];
@@ -121,21 +184,6 @@ impl Strip<'_> {
             unsafe { (self.kernels.double)(from, weights, &mut after[..n]) };
             to.start..to.start + n
         });
-        let mixed = Mixed {
-            chroma: chroma_rows.map(|range| &numbers[range]),
-            halved: chroma == Chroma::Halved,
-            matrix,
-            flip: pass.flip(),
-            pixels: n,
-        };
-        let one = |row: usize| {
-            let luma = feed.vertical.taps(row).0.first()?.row as usize;
-            let (out, _) = self.out(pass.left, row)?;
-            Some((plane.row(luma).wrapping_add(groups.start).cast_const(), out))
-        };
-        let rows: SmallVec<[_; 2]> = rows.filter_map(one).collect();
-        // SAFETY: rows of luma are inside a held plane, and the content rectangle inside the
-        // destination, which is held to write.
-        unsafe { (self.kernels.mixed)(mixed, &rows) }
+        rows.map(|range| &numbers[range])
     }
 }

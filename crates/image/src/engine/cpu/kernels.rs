@@ -132,16 +132,36 @@ pub(crate) enum Real {
 type HorizontalKernel = unsafe fn(Along<'_>, &[&[i16]], &mut [&mut [i16]]);
 type MatrixKernel = unsafe fn(&FixedMatrix, [&[i16]; 3], [&mut [i16]; 3]);
 
-/// What joins rows of luma in bytes: chroma in summed rows, to be stored as bytes of red, green and blue.
+/// What joins rows of luma in bytes, to be stored as bytes of red, green and blue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mixed<'a> {
-    /// Both chroma rows, with seven bits after the point.
-    pub(crate) chroma: [&'a [i16]; 2],
-    /// Whether two pixels share a sample of them.
-    pub(crate) halved: bool,
+    pub(crate) chroma: ChromaRow<'a>,
     pub(crate) matrix: &'a FixedMatrix,
     pub(crate) flip: u8,
     pub(crate) pixels: usize,
+}
+
+/// A row of both kinds of chroma samples.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ChromaRow<'a> {
+    /// One for each pixel, with seven bits after the point.
+    Whole([&'a [i16]; 2]),
+    /// One for two pixels, with seven bits after the point.
+    Halved([&'a [i16]; 2]),
+    /// One for two pixels, as bytes in turn, the red difference first if so told.
+    Bytes { at: *const u8, red_first: bool },
+}
+
+impl ChromaRow<'_> {
+    /// Whether there are as many as pixels need.
+    pub(crate) fn holds(&self, pixels: usize) -> bool {
+        match self {
+            ChromaRow::Whole(rows) => rows.iter().all(|row| row.len() >= pixels),
+            ChromaRow::Halved(rows) => rows.iter().all(|row| row.len() >= pixels.div_ceil(2)),
+            // The caller's promise.
+            ChromaRow::Bytes { .. } => true,
+        }
+    }
 }
 
 /// Columns of red, green and blue, or what a matrix makes them of, to be stored as bytes.

@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::engine::cpu::direct::Chroma;
 use crate::engine::cpu::feed::{Feed, Shape};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::{Along, Kernels, Sum};
@@ -78,34 +77,8 @@ impl Strip<'_> {
         }
     }
 
-    /// As [`Strip::run`] where luma goes straight to red, green and blue.
-    ///
-    /// # Safety
-    /// As [`Strip::run`].
-    unsafe fn run_direct(
-        &self,
-        rows: Range<usize>,
-        tile: &Tile,
-        chroma: Chroma,
-        numbers: &mut [i16],
-    ) {
-        let (mut row, first) = (rows.start, rows.start);
-        while row < rows.end {
-            let two = row + 1 < rows.end && self.shares_chroma(row + 1);
-            let next = row + 1 + usize::from(two);
-            // SAFETY: the caller's promise.
-            unsafe {
-                if row == first || !self.shares_chroma(row) {
-                    self.sum_rows(tile, 1, row, numbers);
-                }
-                self.store_direct(row..next, chroma, numbers);
-            }
-            row = next;
-        }
-    }
-
     /// How source rows of a tile are summed: all but the taps.
-    fn sum(&self, feed: &Feed, groups: &Range<usize>) -> Option<Sum<'_>> {
+    pub(super) fn sum(&self, feed: &Feed, groups: &Range<usize>) -> Option<Sum<'_>> {
         let plane = self.source.get(feed.plane)?;
         let bytes = feed.shape.group_bytes();
         // By construction; addresses depend on it.
@@ -125,7 +98,13 @@ impl Strip<'_> {
     ///
     /// # Safety
     /// As [`Strip::run`].
-    unsafe fn sum_rows(&self, tile: &Tile, feeds: usize, row: usize, numbers: &mut [i16]) {
+    pub(super) unsafe fn sum_rows(
+        &self,
+        tile: &Tile,
+        feeds: usize,
+        row: usize,
+        numbers: &mut [i16],
+    ) {
         for (feed, groups) in self.pass.feeds.iter().zip(&tile.groups).skip(feeds) {
             let Some(sum) = self.sum(feed, groups) else { continue };
             let (taps, begin) = feed.vertical.taps(row);

@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 
-use super::{Along, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap};
+use super::{Along, ChromaRow, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap};
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
 pub(crate) static KERNELS: Kernels = Kernels {
@@ -289,14 +289,23 @@ pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
 /// See [`Kernels`].
 #[inline(always)]
 pub(super) unsafe fn mixed_from(mixed: Mixed<'_>, luma: *const u8, out: Out, start: usize) {
-    let Mixed { chroma: [u, v], halved, matrix, flip, pixels } = mixed;
+    let Mixed { chroma, matrix, flip, pixels } = mixed;
     for pixel in start..pixels {
-        let at = if halved { pixel / 2 } else { pixel };
+        let (u, v) = match chroma {
+            ChromaRow::Whole([u, v]) => (u[pixel], v[pixel]),
+            ChromaRow::Halved([u, v]) => (u[pixel / 2], v[pixel / 2]),
+            ChromaRow::Bytes { at, red_first } => {
+                // SAFETY: two bytes for two pixels, by the caller's promise.
+                let byte =
+                    |which: bool| unsafe { *at.wrapping_add(pixel / 2 * 2 + usize::from(which)) };
+                (i16::from(byte(red_first)) << 7, i16::from(byte(!red_first)) << 7)
+            }
+        };
         // SAFETY: as many bytes of luma as pixels, by the caller's promise.
         let y = i16::from(unsafe { *luma.wrapping_add(pixel) }) << 7;
         let colours = [0, 1, 2].map(|row| {
             let [a, b, c] = matrix.rows[row];
-            let terms = part(y, a).wrapping_add(part(u[at], b)).wrapping_add(part(v[at], c));
+            let terms = part(y, a).wrapping_add(part(u, b)).wrapping_add(part(v, c));
             let code = terms.wrapping_add(matrix.offset[row]).saturating_add(16) >> 5;
             code.clamp(0, 255) as u8 ^ flip
         });

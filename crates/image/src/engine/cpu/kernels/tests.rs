@@ -1,7 +1,9 @@
 //! Each instruction set against plain Rust, at every length around its vectors.
 #![expect(unsafe_code, reason = "calls kernels")]
 
-use super::{Along, Columns, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap, best, portable};
+use super::{
+    Along, ChromaRow, Columns, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap, best, portable,
+};
 use crate::colour::Matrix;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 use tenure_layout::Colour;
@@ -251,14 +253,15 @@ fn luma_goes_straight() {
             out
         });
         let matrix = FixedMatrix::new(&Matrix::to_rgb(Colour::HD), 7);
-        for (halved, blue_first) in [(false, false), (true, true)] {
-            let mixed = Mixed {
-                chroma: [&chroma[0], &chroma[1]],
-                halved,
-                matrix: &matrix,
-                flip: 0x80,
-                pixels: len,
-            };
+        let (rows, pairs) = ([&chroma[0][..], &chroma[1][..]], bytes(len + 1, 34));
+        let kinds = [
+            ChromaRow::Whole(rows),
+            ChromaRow::Halved(rows),
+            ChromaRow::Bytes { at: pairs.as_ptr(), red_first: false },
+            ChromaRow::Bytes { at: pairs.as_ptr(), red_first: true },
+        ];
+        for (chroma, blue_first) in kinds.into_iter().zip([false, true, true, false]) {
+            let mixed = Mixed { chroma, matrix: &matrix, flip: 0x80, pixels: len };
             // SAFETY: there is room for three bytes for each pixel.
             both("luma and chroma", |kernels| unsafe {
                 let mut packed = vec![0u8; 6 * len];

@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 
 use super::store_bytes::three;
 use crate::engine::cpu::fixed::FixedMatrix;
-use crate::engine::cpu::kernels::{Mixed, Out, portable};
+use crate::engine::cpu::kernels::{ChromaRow, Mixed, Out, portable};
 
 /// # Safety
 /// The processor must have AVX2.
@@ -41,36 +41,57 @@ pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
-    let Mixed { chroma, halved, matrix, pixels, .. } = mixed;
-    let samples = if halved { pixels.div_ceil(2) } else { pixels };
-    assert!(chroma.iter().all(|row| row.len() >= samples));
+    let Mixed { chroma, matrix, pixels, .. } = mixed;
+    assert!(chroma.holds(pixels));
     // SAFETY: the caller's promise, and chroma rows are long enough.
     unsafe {
-        match (rows, halved) {
-            _ if !matrix.is_to_rgb() => portable::mixed(mixed, rows),
-            (&[one], true) => blocks::<true, 1>(mixed, [one]),
-            (&[one], false) => blocks::<false, 1>(mixed, [one]),
-            (&[one, two], true) => blocks::<true, 2>(mixed, [one, two]),
-            (&[one, two], false) => blocks::<false, 2>(mixed, [one, two]),
+        match *rows {
+            [one] if matrix.is_to_rgb() => kinds(mixed, [one]),
+            [one, two] if matrix.is_to_rgb() => kinds(mixed, [one, two]),
             _ => portable::mixed(mixed, rows),
         }
     }
 }
+
+/// # Safety
+/// As [`mixed`], with chroma rows as long as the pixels need.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn kinds<const ROWS: usize>(mixed: Mixed<'_>, rows: [(*const u8, Out); ROWS]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match mixed.chroma {
+            ChromaRow::Whole(_) => blocks::<WHOLE, ROWS>(mixed, rows),
+            ChromaRow::Halved(_) => blocks::<HALVED, ROWS>(mixed, rows),
+            ChromaRow::Bytes { red_first: false, .. } => blocks::<BLUE_RED, ROWS>(mixed, rows),
+            ChromaRow::Bytes { red_first: true, .. } => blocks::<RED_BLUE, ROWS>(mixed, rows),
+        }
+    }
+}
+
+/// The kinds of chroma rows.
+const WHOLE: u8 = 0;
+const HALVED: u8 = 1;
+const BLUE_RED: u8 = 2;
+const RED_BLUE: u8 = 3;
 
 /// Blocks of 32 pixels, the rest one by one.
 ///
 /// # Safety
 /// As [`mixed`], with chroma rows as long as the pixels need.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn blocks<const HALVED: bool, const ROWS: usize>(
+unsafe fn blocks<const KIND: u8, const ROWS: usize>(
     mixed: Mixed<'_>,
     rows: [(*const u8, Out); ROWS],
 ) {
-    let Mixed { chroma: [u, v], matrix, flip, pixels, .. } = mixed;
+    let Mixed { chroma, matrix, flip, pixels } = mixed;
+    let (u, v, bytes): (&[i16], &[i16], *const u8) = match chroma {
+        ChromaRow::Whole([u, v]) | ChromaRow::Halved([u, v]) => (u, v, std::ptr::null()),
+        ChromaRow::Bytes { at, .. } => (&[], &[], at),
+    };
     let parts = Parts::new(matrix);
     let luma_part = _mm256_set1_epi16(matrix.rows[0][0]);
     let flip = _mm256_set1_epi8(flip as i8);
-    let zero = _mm256_setzero_si256();
+    let (zero, byte) = (_mm256_setzero_si256(), _mm256_set1_epi16(255));
     let whole = pixels / 32 * 32;
     for at in (0..whole).step_by(32) {
         // Red, green and blue without luma, in the order that unpacking bytes gives: pixels 0 to 7
@@ -78,12 +99,7 @@ unsafe fn blocks<const HALVED: bool, const ROWS: usize>(
         // SAFETY: the chroma samples of 32 pixels, from `at` on.
         let (low, high) = unsafe {
             let load = |row: &[i16], at: usize| _mm256_loadu_si256(row.as_ptr().add(at).cast());
-            if HALVED {
-                let [red, green, blue] = parts.colours(load(u, at / 2), load(v, at / 2));
-                let low = |x| _mm256_unpacklo_epi16(x, x);
-                let high = |x| _mm256_unpackhi_epi16(x, x);
-                ([low(red), low(green), low(blue)], [high(red), high(green), high(blue)])
-            } else {
+            if KIND == WHOLE {
                 let split = |row: &[i16]| {
                     let (a, b) = (load(row, at), load(row, at + 16));
                     let low = _mm256_permute2x128_si256::<0x20>(a, b);
@@ -91,6 +107,19 @@ unsafe fn blocks<const HALVED: bool, const ROWS: usize>(
                 };
                 let ((u_low, u_high), (v_low, v_high)) = (split(u), split(v));
                 (parts.colours(u_low, v_low), parts.colours(u_high, v_high))
+            } else {
+                let (u, v) = if KIND == HALVED {
+                    (load(u, at / 2), load(v, at / 2))
+                } else {
+                    let both = _mm256_loadu_si256(bytes.add(at).cast());
+                    let first = _mm256_slli_epi16::<7>(_mm256_and_si256(both, byte));
+                    let second = _mm256_slli_epi16::<7>(_mm256_srli_epi16::<8>(both));
+                    if KIND == BLUE_RED { (first, second) } else { (second, first) }
+                };
+                let [red, green, blue] = parts.colours(u, v);
+                let low = |x| _mm256_unpacklo_epi16(x, x);
+                let high = |x| _mm256_unpackhi_epi16(x, x);
+                ([low(red), low(green), low(blue)], [high(red), high(green), high(blue)])
             }
         };
         for row in 0..ROWS {

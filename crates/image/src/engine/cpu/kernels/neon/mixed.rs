@@ -3,7 +3,7 @@
 
 use std::arch::aarch64::*;
 
-use crate::engine::cpu::kernels::{Mixed, Out, portable};
+use crate::engine::cpu::kernels::{ChromaRow, Mixed, Out, portable};
 
 /// # Safety
 /// The processor must have NEON.
@@ -35,32 +35,53 @@ pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
 /// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
-    let Mixed { chroma, halved, matrix, pixels, .. } = mixed;
-    let samples = if halved { pixels.div_ceil(2) } else { pixels };
-    assert!(chroma.iter().all(|row| row.len() >= samples));
+    let Mixed { chroma, matrix, pixels, .. } = mixed;
+    assert!(chroma.holds(pixels));
     // SAFETY: the caller's promise, and chroma rows are long enough.
     unsafe {
-        match (rows, halved) {
-            _ if !matrix.is_to_rgb() => portable::mixed(mixed, rows),
-            (&[one], true) => blocks::<true, 1>(mixed, [one]),
-            (&[one], false) => blocks::<false, 1>(mixed, [one]),
-            (&[one, two], true) => blocks::<true, 2>(mixed, [one, two]),
-            (&[one, two], false) => blocks::<false, 2>(mixed, [one, two]),
+        match *rows {
+            [one] if matrix.is_to_rgb() => kinds(mixed, [one]),
+            [one, two] if matrix.is_to_rgb() => kinds(mixed, [one, two]),
             _ => portable::mixed(mixed, rows),
         }
     }
 }
+
+/// # Safety
+/// As [`mixed`], with chroma rows as long as the pixels need.
+#[target_feature(enable = "neon")]
+unsafe fn kinds<const ROWS: usize>(mixed: Mixed<'_>, rows: [(*const u8, Out); ROWS]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match mixed.chroma {
+            ChromaRow::Whole(_) => blocks::<WHOLE, ROWS>(mixed, rows),
+            ChromaRow::Halved(_) => blocks::<HALVED, ROWS>(mixed, rows),
+            ChromaRow::Bytes { red_first: false, .. } => blocks::<BLUE_RED, ROWS>(mixed, rows),
+            ChromaRow::Bytes { red_first: true, .. } => blocks::<RED_BLUE, ROWS>(mixed, rows),
+        }
+    }
+}
+
+/// The kinds of chroma rows.
+const WHOLE: u8 = 0;
+const HALVED: u8 = 1;
+const BLUE_RED: u8 = 2;
+const RED_BLUE: u8 = 3;
 
 /// Blocks of 16 pixels, the rest one by one.
 ///
 /// # Safety
 /// As [`mixed`], with chroma rows as long as the pixels need.
 #[target_feature(enable = "neon")]
-unsafe fn blocks<const HALVED: bool, const ROWS: usize>(
+unsafe fn blocks<const KIND: u8, const ROWS: usize>(
     mixed: Mixed<'_>,
     rows: [(*const u8, Out); ROWS],
 ) {
-    let Mixed { chroma: [u, v], matrix, flip, pixels, .. } = mixed;
+    let Mixed { chroma, matrix, flip, pixels } = mixed;
+    let (u, v, bytes): (&[i16], &[i16], *const u8) = match chroma {
+        ChromaRow::Whole([u, v]) | ChromaRow::Halved([u, v]) => (u, v, std::ptr::null()),
+        ChromaRow::Bytes { at, .. } => (&[], &[], at),
+    };
     let chroma = Chroma::new(matrix.rows, matrix.offset);
     let luma_part = vdupq_n_s16(matrix.rows[0][0]);
     let flip = vdupq_n_u8(flip);
@@ -70,15 +91,22 @@ unsafe fn blocks<const HALVED: bool, const ROWS: usize>(
         // SAFETY: the chroma samples of 16 pixels, from `at` on.
         let (low, high) = unsafe {
             let (u, v) = (u.as_ptr(), v.as_ptr());
-            if HALVED {
-                let both = chroma.colours(vld1q_s16(u.add(at / 2)), vld1q_s16(v.add(at / 2)));
-                let [red, green, blue] = both;
-                let low = [vzip1q_s16(red, red), vzip1q_s16(green, green), vzip1q_s16(blue, blue)];
-                let high = [vzip2q_s16(red, red), vzip2q_s16(green, green), vzip2q_s16(blue, blue)];
-                (low, high)
-            } else {
+            if KIND == WHOLE {
                 let low = chroma.colours(vld1q_s16(u.add(at)), vld1q_s16(v.add(at)));
                 let high = chroma.colours(vld1q_s16(u.add(at + 8)), vld1q_s16(v.add(at + 8)));
+                (low, high)
+            } else {
+                let (u, v) = if KIND == HALVED {
+                    (vld1q_s16(u.add(at / 2)), vld1q_s16(v.add(at / 2)))
+                } else {
+                    let both = vld2_u8(bytes.add(at));
+                    let first = vreinterpretq_s16_u16(vshll_n_u8::<7>(both.0));
+                    let second = vreinterpretq_s16_u16(vshll_n_u8::<7>(both.1));
+                    if KIND == BLUE_RED { (first, second) } else { (second, first) }
+                };
+                let [red, green, blue] = chroma.colours(u, v);
+                let low = [vzip1q_s16(red, red), vzip1q_s16(green, green), vzip1q_s16(blue, blue)];
+                let high = [vzip2q_s16(red, red), vzip2q_s16(green, green), vzip2q_s16(blue, blue)];
                 (low, high)
             }
         };
