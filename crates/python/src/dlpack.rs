@@ -8,9 +8,9 @@ use tenure::dlpack::{ExportRequest, VERSION};
 use tenure::{DlDevice, LogicalMemorySpace, TensorDyn, TensorMemory};
 
 use crate::capsule::{self, Taken};
+use crate::exchange;
 use crate::fail::Answer;
 use crate::tensor::Tensor;
-use crate::exchange;
 
 /// Type and number of a device.
 pub(crate) type Device = (i32, i32);

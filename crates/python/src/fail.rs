@@ -6,7 +6,7 @@ use pyo3::PyErr;
 use pyo3::exceptions::{
     PyBufferError, PyConnectionError, PyMemoryError, PyOSError, PyTypeError, PyValueError,
 };
-use tenure::{layout, memory};
+use tenure::{files, image, layout, memory};
 
 /// Result of what Python calls.
 pub(crate) type Answer<T> = Result<T, Fail>;
@@ -78,6 +78,45 @@ fn tensor_error(error: &tenure::Error) -> PyErr {
         | Error::MisalignedAddress { .. }
         | Error::SeveralBuffers { .. } => PyBufferError::new_err(error.to_string()),
         _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+fn file_error(error: &files::Error) -> PyErr {
+    use files::Error;
+    match error.cause() {
+        Error::Open(cause) | Error::Io(cause) | Error::Read { cause, .. } => {
+            system(error.to_string(), Some(cause))
+        }
+        Error::CutOff { .. } | Error::NotAFile { .. } => system(error.to_string(), None),
+        Error::NoSuchType { .. } => PyTypeError::new_err(error.to_string()),
+        Error::Tensor(cause) => tensor_error(cause),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+fn image_error(error: &image::Error) -> PyErr {
+    use image::Error;
+    match error {
+        Error::Layout(error) => layout_error(error),
+        Error::Tensor(error) => tensor_error(error),
+        Error::Memory(error) => memory_error(error),
+        Error::Read { cause, .. } | Error::Write { cause, .. } | Error::Encoded(cause) => {
+            system(error.to_string(), Some(cause))
+        }
+        Error::Threads { .. } => system(error.to_string(), None),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+impl From<files::Error> for Fail {
+    fn from(error: files::Error) -> Fail {
+        Fail(file_error(&error))
+    }
+}
+
+impl From<image::Error> for Fail {
+    fn from(error: image::Error) -> Fail {
+        Fail(image_error(&error))
     }
 }
 

@@ -18,9 +18,12 @@ mod capsule;
 mod dlpack;
 mod exchange;
 mod fail;
+mod files;
+mod image;
 mod index;
 mod interface;
 mod mapped;
+mod plan;
 mod share;
 mod tensor;
 mod words;
@@ -31,7 +34,13 @@ mod _tenure {
     #[pymodule_export]
     use crate::dlpack::from_dlpack;
     #[pymodule_export]
+    use crate::files::{File, open, save};
+    #[pymodule_export]
+    use crate::image::{ImageProcessor, Placement, read_image, save_image};
+    #[pymodule_export]
     use crate::mapped::Mapped;
+    #[pymodule_export]
+    use crate::plan::plan_json;
     #[pymodule_export]
     use crate::share::{from_fd, receive, send};
     #[pymodule_export]

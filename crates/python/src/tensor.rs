@@ -10,7 +10,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi::Py_buffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tenure::{DType, TensorDyn};
+use tenure::memory::Access;
+use tenure::{DType, TensorDyn, TensorMemory};
 
 use crate::buffer::{self, Shown};
 use crate::dlpack::{self, Device};
@@ -36,6 +37,19 @@ pub(crate) struct Tensor {
 impl Tensor {
     pub(crate) fn new(tensor: TensorDyn) -> Tensor {
         Tensor { tensor, addressed: OnceLock::new() }
+    }
+
+    /// The tensor for work that makes references to its bytes: a copy, if Python can write them
+    /// meanwhile.
+    pub(crate) fn undisturbed(&self) -> Answer<TensorDyn> {
+        let tensor = &self.tensor;
+        if tensor.is_multi_buffer() {
+            return Ok(tensor.share());
+        }
+        match tensor.buffer().hold(Access::Read, tensor.layout().span()) {
+            Err(error) if error.is_busy() => Ok(tensor.to(Some(TensorMemory::Mem))?),
+            held => Ok(held.map(|_| tensor.share())?),
+        }
     }
 }
 
@@ -93,8 +107,7 @@ impl Tensor {
     ) -> Answer<Tensor> {
         let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
         let (format, memory) = (words::format(format)?, words::memory(memory)?);
-        let made =
-            py.detach(|| TensorDyn::image(width, height, format, dtype, None, memory, name));
+        let made = py.detach(|| TensorDyn::image(width, height, format, dtype, None, memory, name));
         Ok(Tensor::new(made?))
     }
 

@@ -12,8 +12,40 @@ protocol (`numpy.asarray(t)`), and give theirs to `tenure.from_dlpack`, without 
 """
 
 from . import _processes
-from ._tenure import Tensor, from_dlpack, from_fd, receive, send
+from ._plan import Arena, Plan, plan
+from ._tenure import (
+    File,
+    ImageProcessor,
+    Mapped,
+    Placement,
+    Tensor,
+    from_dlpack,
+    from_fd,
+    open,
+    read_image,
+    receive,
+    save,
+    save_image,
+    send,
+)
 
-__all__ = ["Tensor", "from_dlpack", "from_fd", "receive", "send"]
+__all__ = [
+    "Arena",
+    "File",
+    "ImageProcessor",
+    "Mapped",
+    "Placement",
+    "Plan",
+    "Tensor",
+    "from_dlpack",
+    "from_fd",
+    "open",
+    "plan",
+    "read_image",
+    "receive",
+    "save",
+    "save_image",
+    "send",
+]
 
 _processes.register()

@@ -1,0 +1,17 @@
+"""What the tests share."""
+
+import gc
+import pathlib
+
+import pytest
+
+
+@pytest.fixture
+def descriptors():
+    """How many file descriptors this process has."""
+
+    def count():
+        gc.collect()
+        return len(list(pathlib.Path("/proc/self/fd").iterdir()))
+
+    return count
