@@ -7,8 +7,8 @@ use std::ptr;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use tenure::dlpack::ffi::{DLManagedTensorVersioned, DLTensor};
-use tenure::dlpack::{ExchangeTable, Managed, VERSION};
+use tenure::dlpack::ffi::{DLManagedTensorVersioned, DLPackVersion, DLTensor};
+use tenure::dlpack::{ExchangeTable, Fault, Managed, VERSION};
 use tenure::{LogicalMemorySpace, TensorDyn};
 
 use crate::capsule;
@@ -70,6 +70,29 @@ unsafe extern "C" fn from_object(
     })
 }
 
+/// Refuses what cannot be imported and leaves it to the caller. The specification does not say who
+/// has a structure that was refused: apache-tvm-ffi deletes it, and torch takes it not.
+///
+/// # Safety
+/// `managed` must be null or a structure as a DLPack producer gives it out.
+unsafe fn check(managed: *mut DLManagedTensorVersioned) -> Answer<()> {
+    if managed.is_null() {
+        return Err(null());
+    }
+    // SAFETY: by the caller's promise; every major version starts with its number.
+    let DLPackVersion { major, minor } = unsafe { (*managed).version };
+    if major != VERSION.0 {
+        return Err(tenure::Error::from(Fault::Version { major, minor }).into());
+    }
+    // SAFETY: by the caller's promise, and of the version that we know. Without a deleter the copy
+    // owns nothing, and what is made of it is gone before the structure is.
+    unsafe {
+        let mut copy = DLManagedTensorVersioned { deleter: None, ..managed.read() };
+        TensorDyn::from_dlpack(Managed::from_raw(&raw mut copy)?)?;
+    }
+    Ok(())
+}
+
 /// # Safety
 /// As the DLPack specification has it: attached, with a structure that becomes ours.
 unsafe extern "C" fn to_object(
@@ -80,8 +103,11 @@ unsafe extern "C" fn to_object(
         if out.is_null() {
             return Err(null());
         }
-        // SAFETY: by the caller's promise, the structure is whole and now ours.
-        let managed = unsafe { Managed::from_raw(managed) }?;
+        // SAFETY: by the caller's promise, as both of these want it.
+        let managed = unsafe {
+            check(managed)?;
+            Managed::from_raw(managed)?
+        };
         let tensor = Py::new(py, Tensor::new(TensorDyn::from_dlpack(managed)?))?;
         // SAFETY: room for the answer, by the caller's promise.
         unsafe { out.write(tensor.into_ptr().cast()) };

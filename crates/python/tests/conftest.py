@@ -15,3 +15,8 @@ def descriptors():
         return len(list(pathlib.Path("/proc/self/fd").iterdir()))
 
     return count
+
+
+def pytest_collection_modifyitems(items):
+    """Tests with jax come last: see there."""
+    items.sort(key=lambda item: "jax" in item.fixturenames)
