@@ -72,6 +72,7 @@ pub(crate) fn receive(socket: &Bound<'_, PyAny>) -> Answer<Tensor> {
 /// the caller's.
 #[pyfunction]
 #[pyo3(signature = (fd, shape, dtype=None, name=None))]
+#[pyo3(text_signature = "(fd, shape, dtype='f32', name=None)")]
 pub(crate) fn from_fd(
     fd: &Bound<'_, PyAny>,
     shape: crate::tensor::Shape,

@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from ._tenure import Tensor, plan_json
 
@@ -31,11 +33,11 @@ class Plan:
     bytes: int
     lower_bound: int
     optimal: bool
-    arenas: tuple
-    places: dict
-    _sizes: dict = dataclasses.field(repr=False)
+    arenas: tuple[Arena, ...]
+    places: dict[str, tuple[int, int] | None]
+    _sizes: dict[str, int] = dataclasses.field(repr=False)
 
-    def allocate(self, memory=None):
+    def allocate(self, memory: Any = None) -> dict[str, Tensor]:
         """Allocates the arenas, and gives a tensor of bytes for every buffer that is placed."""
         arenas = [Tensor((arena.bytes,), "u8", memory) for arena in self.arenas]
         return {
@@ -45,7 +47,14 @@ class Plan:
         }
 
 
-def plan(schedule, mode="arena", packer="best", *, seconds=None, threads=None):
+def plan(
+    schedule: Mapping[str, Any] | str | os.PathLike[str],
+    mode: str = "arena",
+    packer: str = "best",
+    *,
+    seconds: float | None = None,
+    threads: int | None = None,
+) -> Plan:
     """Decides which buffers of a schedule share memory. The result is checked before it is given.
 
     schedule: a mapping with "buffers" and "steps", as `tenure plan` reads it; or its JSON text; or
@@ -69,14 +78,9 @@ def plan(schedule, mode="arena", packer="best", *, seconds=None, threads=None):
     >>> made.bytes, made.optimal
     (768, True)
     """
-    if isinstance(schedule, os.PathLike):
-        with open(schedule, encoding="utf-8") as file:
-            schedule = file.read()
-    if isinstance(schedule, str):
-        schedule = json.loads(schedule)
-    schedule = _by_index(schedule)
-    made = json.loads(plan_json(json.dumps(schedule), mode, packer, seconds, threads))
-    buffers = schedule["buffers"]
+    indexed = _by_index(_read(schedule))
+    made = json.loads(plan_json(json.dumps(indexed), mode, packer, seconds, threads))
+    buffers = indexed["buffers"]
     places = {
         buffer["name"]: (place["arena"], place["offset"]) if "arena" in place else None
         for buffer, place in zip(buffers, made["placements"], strict=True)
@@ -92,7 +96,14 @@ def plan(schedule, mode="arena", packer="best", *, seconds=None, threads=None):
     )
 
 
-def _by_index(schedule):
+def _read(schedule: Mapping[str, Any] | str | os.PathLike[str]) -> Any:
+    if isinstance(schedule, os.PathLike):
+        with open(schedule, encoding="utf-8") as file:
+            return json.load(file)
+    return json.loads(schedule) if isinstance(schedule, str) else schedule
+
+
+def _by_index(schedule: Mapping[str, Any]) -> dict[str, Any]:
     """The schedule with indices where steps, views and buffers give names."""
     try:
         buffers, steps = schedule["buffers"], schedule["steps"]
@@ -102,14 +113,14 @@ def _by_index(schedule):
             'a schedule has "buffers", each with a "name", and "steps"'
         ) from error
 
-    def index(named):
+    def index(named: int | str) -> int:
         if not isinstance(named, str):
             return named
         if named not in indices:
             raise ValueError(f"no buffer has the name {named!r}")
         return indices[named]
 
-    def translated(entry, *fields):
+    def translated(entry: Mapping[str, Any], *fields: str) -> dict[str, Any]:
         lists = {field: [index(at) for at in entry[field]] for field in fields if field in entry}
         return {**entry, **lists}
 

@@ -6,16 +6,17 @@ receives it from there. So everything that `send` tells of a tensor arrives.
 
 import socket
 from multiprocessing import context, reduction
+from typing import Any
 
 from ._tenure import Tensor, receive, send
 
 
-def register():
+def register() -> None:
     """Teaches multiprocessing what a tensor is."""
     reduction.ForkingPickler.register(Tensor, _reduce)
 
 
-def _reduce(tensor):
+def _reduce(tensor: Tensor) -> tuple[Any, ...]:
     ours, theirs = socket.socketpair()
     with ours:
         send(ours, tensor)
@@ -30,6 +31,6 @@ def _reduce(tensor):
     return _rebuild, (descriptor,)
 
 
-def _rebuild(descriptor):
+def _rebuild(descriptor: Any) -> Tensor:
     with socket.socket(fileno=descriptor.detach()) as theirs:
         return receive(theirs)
