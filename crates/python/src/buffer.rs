@@ -171,7 +171,7 @@ impl Shown {
             let is = |order: u8| PyBuffer_IsContiguous(&filled, order as _) == 1;
             (is(b'C'), is(b'F'))
         };
-        let in_order = (in_c || !(has(PyBUF_C_CONTIGUOUS) || !has(PyBUF_STRIDES)))
+        let in_order = (in_c || has(PyBUF_STRIDES) && !has(PyBUF_C_CONTIGUOUS))
             && (in_f || !has(PyBUF_F_CONTIGUOUS))
             && (in_c || in_f || !has(PyBUF_ANY_CONTIGUOUS));
         if !in_order {

@@ -6,6 +6,8 @@ use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use tenure::{Sharing, TensorDyn};
 
 use crate::fail::Answer;
@@ -61,11 +63,22 @@ pub(crate) fn send(
 #[pyfunction]
 pub(crate) fn receive(socket: &Bound<'_, PyAny>) -> Answer<Tensor> {
     let number = descriptor(socket)?;
-    let tensor = socket.py().detach(|| {
-        // SAFETY: as in `send`.
-        tenure::receive(unsafe { BorrowedFd::borrow_raw(number) })
-    })?;
-    Ok(Tensor::new(tensor))
+    // SAFETY: as in `send`.
+    let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
+    wait_for_message(socket.py(), descriptor)?;
+    Ok(Tensor::new(socket.py().detach(|| tenure::receive(descriptor))?))
+}
+
+/// Waits until there is something to receive, or somebody presses Ctrl-C.
+fn wait_for_message(py: Python<'_>, socket: BorrowedFd<'_>) -> Answer<()> {
+    loop {
+        let mut wanted = [PollFd::new(&socket, PollFlags::IN)];
+        match py.detach(|| poll(&mut wanted, None)) {
+            Err(Errno::INTR) => py.check_signals()?,
+            Err(error) => return Err(PyErr::from(std::io::Error::from(error)).into()),
+            Ok(_) => return Ok(()),
+        }
+    }
 }
 
 /// A tensor over memory that a descriptor stands for, from its first byte. The descriptor stays

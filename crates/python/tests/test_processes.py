@@ -3,7 +3,9 @@
 import multiprocessing
 import os
 import pickle
+import signal
 import socket
+import threading
 
 import numpy as np
 import pytest
@@ -98,3 +100,30 @@ def test_what_is_not_passed():
         pickle.dumps(Tensor((3,)))
     with pytest.raises(OSError, match="shm"):
         multiprocessing.reduction.ForkingPickler.dumps(Tensor((3,), memory="mem"))
+
+
+def test_waiting_ends_with_a_signal():
+    here, there = socket.socketpair()
+
+    def ring(*_):
+        raise InterruptedError("rung")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(InterruptedError, match="rung"):
+            tenure.receive(there)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    del here
+
+
+def test_others_run_while_one_waits():
+    here, there = socket.socketpair()
+    received = []
+    thread = threading.Thread(target=lambda: received.append(tenure.receive(there)))
+    thread.start()
+    # With the lock held by the one that waits, this would never be reached.
+    tenure.send(here, Tensor((2,), "u8", "shm"))
+    thread.join(60)
+    assert received[0].shape == (2,)
