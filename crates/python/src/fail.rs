@@ -1,0 +1,139 @@
+//! Refusals as Python exceptions: the kind that Python expects, the message of the library.
+
+use std::io;
+
+use pyo3::PyErr;
+use pyo3::exceptions::{
+    PyBufferError, PyConnectionError, PyMemoryError, PyOSError, PyTypeError, PyValueError,
+};
+use tenure::{files, image, layout, memory};
+
+/// Result of what Python calls.
+pub(crate) type Answer<T> = Result<T, Fail>;
+
+/// An exception to raise.
+pub(crate) struct Fail(PyErr);
+
+impl From<Fail> for PyErr {
+    fn from(fail: Fail) -> PyErr {
+        fail.0
+    }
+}
+
+impl From<PyErr> for Fail {
+    fn from(error: PyErr) -> Fail {
+        Fail(error)
+    }
+}
+
+/// `OSError` with the system's number, so that it becomes `FileNotFoundError` and the like.
+fn system(message: String, cause: Option<&io::Error>) -> PyErr {
+    match cause.and_then(io::Error::raw_os_error) {
+        Some(number) => PyOSError::new_err((number, message)),
+        None => PyOSError::new_err(message),
+    }
+}
+
+fn layout_error(error: &layout::Error) -> PyErr {
+    match error {
+        // Met only in what other libraries describe.
+        layout::Error::UnknownDTypeCode { .. } => PyBufferError::new_err(error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+fn memory_error(error: &memory::Error) -> PyErr {
+    use memory::Error;
+    let message = error.to_string();
+    match error {
+        Error::Busy { .. } | Error::ReadOnly { .. } | Error::NotMappable { .. } => {
+            PyBufferError::new_err(message)
+        }
+        Error::OutOfMemory { .. } | Error::NoneServed { .. } => PyMemoryError::new_err(message),
+        Error::Open { cause, .. } | Error::System { cause, .. } => system(message, Some(cause)),
+        Error::Closed { .. } => PyConnectionError::new_err(message),
+        Error::Unavailable { .. }
+        | Error::NoDescriptor { .. }
+        | Error::NotDma { .. }
+        | Error::NotSealable { .. }
+        | Error::NotMemory { .. }
+        | Error::Unsealed { .. }
+        | Error::WrongMode { .. }
+        | Error::Truncated => system(message, None),
+        _ => PyValueError::new_err(message),
+    }
+}
+
+fn tensor_error(error: &tenure::Error) -> PyErr {
+    use tenure::Error;
+    match error {
+        Error::Layout(error) => layout_error(error),
+        Error::Memory(error) => memory_error(error),
+        Error::WrongElement { .. } | Error::NoRustType { .. } => {
+            PyTypeError::new_err(error.to_string())
+        }
+        Error::Dlpack(_)
+        | Error::NotRowMajor { .. }
+        | Error::Overlapping { .. }
+        | Error::MisalignedAddress { .. }
+        | Error::SeveralBuffers { .. } => PyBufferError::new_err(error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+fn file_error(error: &files::Error) -> PyErr {
+    use files::Error;
+    match error.cause() {
+        Error::Open(cause) | Error::Io(cause) | Error::Read { cause, .. } => {
+            system(error.to_string(), Some(cause))
+        }
+        Error::CutOff { .. } | Error::NotAFile { .. } => system(error.to_string(), None),
+        Error::NoSuchType { .. } => PyTypeError::new_err(error.to_string()),
+        Error::Tensor(cause) => tensor_error(cause),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+fn image_error(error: &image::Error) -> PyErr {
+    use image::Error;
+    match error {
+        Error::Layout(error) => layout_error(error),
+        Error::Tensor(error) => tensor_error(error),
+        Error::Memory(error) => memory_error(error),
+        Error::Read { cause, .. } | Error::Write { cause, .. } | Error::Encoded(cause) => {
+            system(error.to_string(), Some(cause))
+        }
+        Error::Threads { .. } => system(error.to_string(), None),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+impl From<files::Error> for Fail {
+    fn from(error: files::Error) -> Fail {
+        Fail(file_error(&error))
+    }
+}
+
+impl From<image::Error> for Fail {
+    fn from(error: image::Error) -> Fail {
+        Fail(image_error(&error))
+    }
+}
+
+impl From<layout::Error> for Fail {
+    fn from(error: layout::Error) -> Fail {
+        Fail(layout_error(&error))
+    }
+}
+
+impl From<memory::Error> for Fail {
+    fn from(error: memory::Error) -> Fail {
+        Fail(memory_error(&error))
+    }
+}
+
+impl From<tenure::Error> for Fail {
+    fn from(error: tenure::Error) -> Fail {
+        Fail(tensor_error(&error))
+    }
+}

@@ -1,0 +1,189 @@
+//! Tensors on disk: `open`, `save`, and the file that is open.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyMapping, PyString};
+use tenure::files::safetensors::{self, Save};
+use tenure::files::{self, Entry, TensorFile, npy};
+
+use crate::fail::Answer;
+use crate::tensor::Tensor;
+use crate::words;
+
+/// Tensors of a file, by name: views of it, of which nothing is read until it is touched.
+///
+/// Made by `tenure.open`. Works as a mapping: `file["weight"]`, `list(file)`, `len(file)`.
+#[pyclass(module = "tenure", frozen, mapping)]
+pub(crate) struct File(TensorFile);
+
+/// Opens safetensors, GGUF, npy, npz, and folders of safetensors with an index.
+///
+/// Nothing is read but what says where tensors are. Raises OSError if there is no such file, and
+/// ValueError for one that is not what it says.
+#[pyfunction]
+pub(crate) fn open(py: Python<'_>, path: PathBuf) -> Answer<File> {
+    Ok(File(py.detach(|| files::open(path))?))
+}
+
+/// Writes tensors into a file, which is there as a whole or not at all: one tensor as npy, or a
+/// mapping of names to tensors as safetensors. Says how many bytes the file has.
+///
+/// metadata: what else a safetensors file says, words by words.
+#[pyfunction]
+#[pyo3(signature = (path, tensors, metadata=None))]
+pub(crate) fn save(
+    path: PathBuf,
+    tensors: &Bound<'_, PyAny>,
+    metadata: Option<BTreeMap<String, String>>,
+) -> Answer<u64> {
+    let py = tensors.py();
+    if let Ok(tensor) = tensors.cast::<Tensor>() {
+        let tensor = tensor.get();
+        return py.detach(|| Ok(npy::save(path, &tensor.undisturbed()?)?));
+    }
+    let Ok(tensors) = tensors.cast::<PyMapping>() else {
+        let message = "save a tensor, or a mapping of names to tensors";
+        return Err(PyTypeError::new_err(message).into());
+    };
+    let mut named: Vec<(String, Py<Tensor>)> = vec![];
+    for item in tensors.items()?.iter() {
+        let (name, tensor): (String, Bound<'_, Tensor>) = item.extract()?;
+        named.push((name, tensor.unbind()));
+    }
+    let mut how = Save::default();
+    how.metadata = metadata.unwrap_or_default().into_iter().collect();
+    py.detach(|| {
+        let mut ready = vec![];
+        for (name, tensor) in &named {
+            ready.push((name.as_str(), tensor.get().undisturbed()?));
+        }
+        Ok(safetensors::save(path, &ready, &how)?)
+    })
+}
+
+#[pymethods]
+impl File {
+    /// The path it was opened with.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.0.path().to_owned()
+    }
+
+    /// "safetensors", "gguf", "npy", "npz" or "raw".
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.0.format().name()
+    }
+
+    /// Bytes of the file, or of all files of a folder.
+    #[getter]
+    fn nbytes(&self) -> u64 {
+        self.0.size()
+    }
+
+    /// What the file says besides its tensors.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let metadata = PyDict::new(py);
+        for (key, value) in self.0.metadata() {
+            metadata.set_item(key, value)?;
+        }
+        Ok(metadata)
+    }
+
+    /// The names of the tensors, in the order of the file.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.0.entries().iter().map(Entry::name))
+    }
+
+    /// Raises OSError if somebody has cut the file off since it was opened.
+    fn check(&self) -> Answer<()> {
+        Ok(self.0.intact()?)
+    }
+
+    /// Brings tensors into memory, all in one buffer, at the speed of the disk: a dictionary of
+    /// names and tensors.
+    ///
+    /// names: which; all of them if None.
+    /// memory: into which, as for Tensor.
+    /// threads: how many read.
+    /// progress: called with the bytes that are there and the bytes of all; False ends it.
+    #[pyo3(signature = (names=None, memory=None, threads=None, progress=None))]
+    fn load<'py>(
+        &self,
+        py: Python<'py>,
+        names: Option<Vec<String>>,
+        memory: Option<&str>,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> Answer<Bound<'py, PyDict>> {
+        let memory = words::memory(memory)?;
+        let mut raised = None;
+        let loaded = py.detach(|| {
+            let mut load = self.0.load();
+            if let Some(names) = &names {
+                load = load.only(names.iter().map(String::as_str))?;
+            }
+            if let Some(memory) = memory {
+                load = load.memory(memory);
+            }
+            if let Some(threads) = threads {
+                load = load.threads(threads);
+            }
+            if let Some(progress) = &progress {
+                load = load.progress(|at| {
+                    Python::attach(|py| match progress.call1(py, (at.done, at.all)) {
+                        Ok(answer) if answer.is(pyo3::types::PyBool::new(py, false)) => {
+                            ControlFlow::Break(())
+                        }
+                        Ok(_) => ControlFlow::Continue(()),
+                        Err(error) => {
+                            raised = Some(error);
+                            ControlFlow::Break(())
+                        }
+                    })
+                });
+            }
+            load.run()
+        });
+        if let Some(error) = raised {
+            return Err(error.into());
+        }
+        let tensors = PyDict::new(py);
+        for (name, tensor) in loaded?.into_tensors() {
+            tensors.set_item(name, Py::new(py, Tensor::new(tensor))?)?;
+        }
+        Ok(tensors)
+    }
+
+    fn __getitem__(&self, py: Python<'_>, name: &str) -> Answer<Tensor> {
+        match py.detach(|| self.0.tensor(name)) {
+            Err(error) if matches!(error.cause(), files::Error::NoSuchTensor { .. }) => {
+                Err(PyKeyError::new_err(error.to_string()).into())
+            }
+            tensor => Ok(Tensor::new(tensor?)),
+        }
+    }
+
+    fn __contains__(&self, name: &Bound<'_, PyAny>) -> bool {
+        let name = name.cast::<PyString>().map(ToString::to_string);
+        name.is_ok_and(|name| self.0.entry(&name).is_ok())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.entries().len()
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.keys(py)?.call_method0("__iter__")
+    }
+
+    fn __repr__(&self) -> String {
+        let (path, count) = (self.0.path().display(), self.0.entries().len());
+        format!("<tenure.File '{path}': {}, {count} tensors>", self.0.format().name())
+    }
+}

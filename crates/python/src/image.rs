@@ -1,0 +1,151 @@
+//! `ImageProcessor`: any picture to any other, and picture files.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tenure::Region;
+use tenure::image::{
+    self, Convert, EngineKind, Fit, ImageProcessorConfig, Normalize, Rotation, codec,
+};
+
+use crate::fail::Answer;
+use crate::tensor::Tensor;
+use crate::words;
+
+/// Where a picture lies in the destination of a conversion.
+#[pyclass(module = "tenure", frozen)]
+pub(crate) struct Placement(image::Placement);
+
+#[pymethods]
+impl Placement {
+    /// The destination pixels that the picture covers: x, y, width, height.
+    #[getter]
+    fn content(&self) -> (usize, usize, usize, usize) {
+        let Region { x, y, width, height } = self.0.content();
+        (x, y, width, height)
+    }
+
+    /// The source point that a destination point shows.
+    fn to_source(&self, x: f64, y: f64) -> (f64, f64) {
+        self.0.to_source(x, y)
+    }
+
+    /// The destination point that shows a source point.
+    fn to_destination(&self, x: f64, y: f64) -> (f64, f64) {
+        self.0.to_destination(x, y)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<tenure.Placement {}>", self.0.content())
+    }
+}
+
+/// Converts pictures between tensors: format, size, place, values, in one pass.
+///
+/// Made once and used for many pictures, from any thread.
+///
+/// engines: words, in the order of trying; None takes the usual ones.
+/// threads: of the CPU engine; None takes one for each core.
+#[pyclass(module = "tenure", frozen)]
+pub(crate) struct ImageProcessor(image::ImageProcessor);
+
+/// x, y, width, height.
+type Rectangle = (usize, usize, usize, usize);
+
+fn region((x, y, width, height): Rectangle) -> Region {
+    Region::new(x, y, width, height)
+}
+
+fn fit(word: &str, fill: [u8; 4]) -> Answer<Fit> {
+    match word {
+        "stretch" => Ok(Fit::Stretch),
+        "letterbox" => Ok(Fit::Letterbox { fill }),
+        "cover" => Ok(Fit::Cover),
+        _ => {
+            let message = format!("unknown fit {word:?}: stretch, letterbox and cover are known");
+            Err(PyValueError::new_err(message).into())
+        }
+    }
+}
+
+#[pymethods]
+impl ImageProcessor {
+    #[new]
+    #[pyo3(signature = (engines=None, threads=None))]
+    fn make(py: Python<'_>, engines: Option<Vec<String>>, threads: Option<usize>) -> Answer<Self> {
+        let engines = engines
+            .map(|words| words.iter().map(|word| word.parse()).collect())
+            .transpose()?
+            .map(|kinds: Vec<EngineKind>| kinds);
+        let config = ImageProcessorConfig { engines, threads };
+        Ok(ImageProcessor(py.detach(|| image::ImageProcessor::with_config(&config))?))
+    }
+
+    /// Converts a picture into another, and says where it lies there.
+    ///
+    /// crop, into: the part of the source to take and of the destination to write, each
+    /// (x, y, width, height) in pixels; all of it if None.
+    /// fit: "stretch", "letterbox" or "cover".
+    /// fill: red, green, blue and alpha around a letterbox.
+    /// rotation: degrees clockwise: 0, 90, 180 or 270.
+    /// filter: "nearest", "bilinear", "antialiased", "area", "bicubic" or "lanczos3".
+    /// scale, mean, std: stored is (value * scale - mean) / std, for values of 0 to 255.
+    /// quantize: scale and zero point of integers.
+    #[pyo3(signature = (source, destination, *, crop=None, into=None, fit="stretch",
+        fill=[114, 114, 114, 255], rotation=0, flip_horizontal=false, flip_vertical=false,
+        filter="antialiased", scale=1.0, mean=[0.0, 0.0, 0.0], std=[1.0, 1.0, 1.0], quantize=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn convert(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, Tensor>,
+        destination: &Bound<'_, Tensor>,
+        crop: Option<Rectangle>,
+        into: Option<Rectangle>,
+        fit: &str,
+        fill: [u8; 4],
+        rotation: u32,
+        flip_horizontal: bool,
+        flip_vertical: bool,
+        filter: &str,
+        scale: f32,
+        mean: [f32; 3],
+        std: [f32; 3],
+        quantize: Option<(f32, i32)>,
+    ) -> Answer<Placement> {
+        let how = Convert {
+            crop: crop.map(region),
+            into: into.map(region),
+            fit: self::fit(fit, fill)?,
+            rotation: Rotation::from_degrees(rotation)?,
+            flip_horizontal,
+            flip_vertical,
+            filter: filter.parse()?,
+            normalize: Normalize { scale, mean, std, quantize },
+            ..Convert::default()
+        };
+        let source = &source.get().tensor;
+        let mut destination = destination.get().tensor.share();
+        Ok(Placement(py.detach(|| self.0.convert(source, &mut destination, &how))?))
+    }
+}
+
+/// A JPEG or PNG file as a picture, in the memory named or the first that serves.
+#[pyfunction]
+#[pyo3(signature = (path, memory=None))]
+pub(crate) fn read_image(py: Python<'_>, path: PathBuf, memory: Option<&str>) -> Answer<Tensor> {
+    let memory = words::memory(memory)?;
+    Ok(Tensor::new(py.detach(|| codec::read_file(&path, memory))?))
+}
+
+/// Writes a picture as JPEG or PNG, as the name of the file says. Says how many bytes it has.
+#[pyfunction]
+pub(crate) fn save_image(
+    py: Python<'_>,
+    path: PathBuf,
+    picture: &Bound<'_, Tensor>,
+) -> Answer<u64> {
+    let picture = picture.get();
+    py.detach(|| Ok(codec::save(&picture.undisturbed()?, &path)?))
+}

@@ -1,0 +1,48 @@
+//! The Python package `tenure`.
+//!
+//! The promise of this crate: nothing here makes a Rust reference to the bytes of a tensor. What
+//! Python gets are addresses, entered in the ledger as exports, which exclude neither each other
+//! nor kernels; so Python code never meets a guard that is in its way. Long work runs without the
+//! interpreter's lock, and every refusal is a Python exception with the message of the library.
+#![warn(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
+
+mod buffer;
+mod capsule;
+mod dlpack;
+mod exchange;
+mod fail;
+mod files;
+mod image;
+mod index;
+mod interface;
+mod mapped;
+mod plan;
+mod share;
+mod tensor;
+mod words;
+
+/// What `tenure/__init__.py` shows of this.
+#[pyo3::pymodule(gil_used = false)]
+mod _tenure {
+    #[pymodule_export]
+    use crate::dlpack::from_dlpack;
+    #[pymodule_export]
+    use crate::files::{File, open, save};
+    #[pymodule_export]
+    use crate::image::{ImageProcessor, Placement, read_image, save_image};
+    #[pymodule_export]
+    use crate::mapped::Mapped;
+    #[pymodule_export]
+    use crate::plan::plan_json;
+    #[pymodule_export]
+    use crate::share::{from_fd, receive, send};
+    #[pymodule_export]
+    use crate::tensor::Tensor;
+}

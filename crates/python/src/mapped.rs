@@ -1,0 +1,81 @@
+//! `map()` and `map_read()`: a memoryview for the length of a `with` block.
+#![expect(unsafe_code, reason = "passes on a view that Python wants filled in")]
+
+use std::ffi::c_int;
+use std::sync::Mutex;
+
+use pyo3::exceptions::{PyBufferError, PyRuntimeError};
+use pyo3::ffi::Py_buffer;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
+use tenure::TensorDyn;
+
+use crate::buffer::{self, Shown};
+use crate::fail::Answer;
+
+/// Memory of a tensor, for a `with` block: `with tensor.map() as view: …`.
+#[pyclass(module = "tenure", frozen)]
+pub(crate) struct Mapped {
+    tensor: TensorDyn,
+    read_only: bool,
+    /// What the block has, while it runs.
+    view: Mutex<Option<Py<PyMemoryView>>>,
+}
+
+impl Mapped {
+    pub(crate) fn new(tensor: TensorDyn, read_only: bool) -> Mapped {
+        Mapped { tensor, read_only, view: Mutex::new(None) }
+    }
+
+    /// Leaves `view` in the place, and gives what was there.
+    fn swap(&self, view: Option<Py<PyMemoryView>>) -> Answer<Option<Py<PyMemoryView>>> {
+        let mut place = self.view.lock().map_err(|_| PyRuntimeError::new_err("poisoned"))?;
+        Ok(std::mem::replace(&mut *place, view))
+    }
+}
+
+#[pymethods]
+impl Mapped {
+    /// A memoryview of the elements; of their bytes, where Python has no format for them.
+    fn __enter__<'py>(slf: &Bound<'py, Self>) -> Answer<Bound<'py, PyMemoryView>> {
+        let view = PyMemoryView::from(slf.as_any())?;
+        if let Some(before) = slf.get().swap(Some(view.clone().unbind()))? {
+            slf.get().swap(Some(before))?;
+            let message = "this map is in a with block already: call map() once for each";
+            return Err(PyBufferError::new_err(message).into());
+        }
+        Ok(view)
+    }
+
+    /// Releases the memoryview. Arrays made of it keep the memory until they are gone.
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, pyo3::types::PyTuple>) -> Answer<()> {
+        let Some(view) = self.swap(None)? else { return Ok(()) };
+        match view.call_method0(py, intern!(py, "release")) {
+            // An array over the view still lives; the view goes with it.
+            Err(error) if error.is_instance_of::<PyBufferError>(py) => Ok(()),
+            answer => Ok(answer.map(drop)?),
+        }
+    }
+
+    /// # Safety
+    /// Python calls this with a view to fill in.
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut Py_buffer,
+        flags: c_int,
+    ) -> Answer<()> {
+        let mapped = slf.get();
+        let shown = Shown::anything(&mapped.tensor, mapped.read_only)?;
+        // SAFETY: by the caller's promise.
+        unsafe { shown.give(slf.into_any(), view, flags) }
+    }
+
+    /// # Safety
+    /// Python calls this once for each view that was filled in.
+    unsafe fn __releasebuffer__(&self, view: *mut Py_buffer) {
+        // SAFETY: by the caller's promise.
+        unsafe { buffer::release(view) }
+    }
+}
