@@ -14,23 +14,23 @@
 )]
 
 mod allocator;
-mod codes;
-mod convert;
+pub mod codes;
+pub mod convert;
 #[cfg(linux_like)]
-mod descriptor;
-mod dlpack;
+pub mod descriptor;
+pub mod dlpack;
 mod failure;
-mod files;
-mod guarded;
-mod image;
-mod map;
-mod plan;
+pub mod files;
+pub mod guarded;
+pub mod image;
+pub mod map;
+pub mod plan;
 mod pointers;
-mod pool;
-mod processor;
-mod save;
-mod schedule;
-mod status;
-mod tensor;
-mod version;
-mod views;
+pub mod pool;
+pub mod processor;
+pub mod save;
+pub mod schedule;
+pub mod status;
+pub mod tensor;
+pub mod version;
+pub mod views;
