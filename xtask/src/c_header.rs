@@ -19,5 +19,7 @@ pub(crate) fn page() -> Outcome<Page> {
     let mut header = vec![];
     bindings.write(&mut header);
     let text = String::from_utf8(header).map_err(|error| failed(&error.to_string()))?;
+    // Types end in `_t`, so that a function can have their name; their values should not.
+    let text = text.replace("TENURE_STATUS_T_", "TENURE_STATUS_");
     Ok(Page { path: format!("{FOLDER}/include/tenure.h").into(), text, chore: "c-header" })
 }

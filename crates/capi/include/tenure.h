@@ -66,59 +66,59 @@ enum tenure_status_t
     /**
      * It is done.
      */
-    TENURE_STATUS_T_OK = 0,
+    TENURE_STATUS_OK = 0,
     /**
      * A pointer is null that must not be.
      */
-    TENURE_STATUS_T_NULL = 1,
+    TENURE_STATUS_NULL = 1,
     /**
      * A value is wrong: a shape, a code, a region, a word.
      */
-    TENURE_STATUS_T_INVALID = 2,
+    TENURE_STATUS_INVALID = 2,
     /**
      * Somebody holds bytes in a way that excludes what was asked: release that first.
      */
-    TENURE_STATUS_T_BUSY = 3,
+    TENURE_STATUS_BUSY = 3,
     /**
      * The memory, engine or device cannot be had on this machine or in this build.
      */
-    TENURE_STATUS_T_UNAVAILABLE = 4,
+    TENURE_STATUS_UNAVAILABLE = 4,
     /**
      * There is no room for so many bytes.
      */
-    TENURE_STATUS_T_OUT_OF_MEMORY = 5,
+    TENURE_STATUS_OUT_OF_MEMORY = 5,
     /**
      * The bytes are read-only.
      */
-    TENURE_STATUS_T_READ_ONLY = 6,
+    TENURE_STATUS_READ_ONLY = 6,
     /**
      * It makes sense, but not for this: a descriptor of heap memory, one map of several buffers.
      */
-    TENURE_STATUS_T_UNSUPPORTED = 7,
+    TENURE_STATUS_UNSUPPORTED = 7,
     /**
      * The operating system said no.
      */
-    TENURE_STATUS_T_SYSTEM = 8,
+    TENURE_STATUS_SYSTEM = 8,
     /**
      * A file or a message is not as its format asks for, or has lost bytes.
      */
-    TENURE_STATUS_T_DAMAGED = 9,
+    TENURE_STATUS_DAMAGED = 9,
     /**
      * The other side closed the connection.
      */
-    TENURE_STATUS_T_CLOSED = 10,
+    TENURE_STATUS_CLOSED = 10,
     /**
      * There is nothing of this name or number.
      */
-    TENURE_STATUS_T_NOT_FOUND = 11,
+    TENURE_STATUS_NOT_FOUND = 11,
     /**
      * A callback asked to stop.
      */
-    TENURE_STATUS_T_STOPPED = 12,
+    TENURE_STATUS_STOPPED = 12,
     /**
      * A fault in the library itself, which went on: please report it.
      */
-    TENURE_STATUS_T_INTERNAL = 13,
+    TENURE_STATUS_INTERNAL = 13,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -216,7 +216,7 @@ pub unsafe extern "C" fn tenure_plan_json(
 pub unsafe extern "C" fn tenure_plan_realize(
     schedule: *const ScheduleHandle,
     made: *const PlanHandle,
-    tensors: *const *const TensorHandle,
+    tensors: *const *mut TensorHandle,
     count: usize,
     memory: MemoryCode,
 ) -> Status {

@@ -114,7 +114,7 @@ pub unsafe extern "C" fn tenure_processor_convert(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_processor_convert_batch(
     processor: *const ProcessorHandle,
-    sources: *const *const TensorHandle,
+    sources: *const *mut TensorHandle,
     count: usize,
     batch: *const TensorHandle,
     convert: *const ConvertHandle,

@@ -19,7 +19,7 @@ use crate::tensor::TensorHandle;
 pub unsafe extern "C" fn tenure_save_safetensors(
     path: *const c_char,
     names: *const *const c_char,
-    tensors: *const *const TensorHandle,
+    tensors: *const *mut TensorHandle,
     count: usize,
 ) -> Status {
     guarded(|| {
