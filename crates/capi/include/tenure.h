@@ -1233,7 +1233,7 @@ tenure_status_t tenure_plan_json(const struct tenure_plan_t *made, const char **
  */
 tenure_status_t tenure_plan_realize(const struct tenure_schedule_t *schedule,
                                     const struct tenure_plan_t *made,
-                                    const struct tenure_tensor_t *const *tensors,
+                                    struct tenure_tensor_t *const *tensors,
                                     size_t count,
                                     tenure_memory_t memory);
 
@@ -1345,7 +1345,7 @@ tenure_status_t tenure_processor_convert(const struct tenure_processor_t *proces
  * Handles are null or valid; `sources` has `count` handles; `placements` is null or has room.
  */
 tenure_status_t tenure_processor_convert_batch(const struct tenure_processor_t *processor,
-                                               const struct tenure_tensor_t *const *sources,
+                                               struct tenure_tensor_t *const *sources,
                                                size_t count,
                                                const struct tenure_tensor_t *batch,
                                                const struct tenure_convert_t *convert,
@@ -1368,7 +1368,7 @@ void tenure_processor_free(struct tenure_processor_t *processor);
  */
 tenure_status_t tenure_save_safetensors(const char *path,
                                         const char *const *names,
-                                        const struct tenure_tensor_t *const *tensors,
+                                        struct tenure_tensor_t *const *tensors,
                                         size_t count);
 
 /**

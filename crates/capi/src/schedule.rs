@@ -82,8 +82,7 @@ pub unsafe extern "C" fn tenure_schedule_add_buffer(
             let text = format!("flags {flags:#x} of buffer {name:?}: only {known:#x} are known");
             return Err(Failure::invalid(text));
         }
-        index.write(schedule.0.buffers.len());
-        schedule.0.buffers.push(BufferSpec {
+        let spec = BufferSpec {
             align: if align == 0 { DEFAULT_ALIGN } else { align },
             dtype: codes::dtype(dtype)?,
             input: flags & TENURE_BUFFER_INPUT != 0,
@@ -91,7 +90,9 @@ pub unsafe extern "C" fn tenure_schedule_add_buffer(
             allocated: flags & TENURE_BUFFER_ALLOCATED != 0,
             partial: flags & TENURE_BUFFER_PARTIAL != 0,
             ..BufferSpec::new(name, bytes)
-        });
+        };
+        index.write(schedule.0.buffers.len());
+        schedule.0.buffers.push(spec);
         Ok(())
     })
 }

@@ -1,0 +1,167 @@
+//! Programs in C, as users would write them: installed library, `cc` and `pkg-config`, compiled as
+//! C and as C++ with every warning an error, and run under AddressSanitizer as well.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The languages that a program is compiled as.
+const C: &[&str] = &["cc", "-std=c11"];
+const CPP: &[&str] = &["c++", "-std=c++17", "-x", "c++"];
+/// Reads and writes outside of what was allocated, memory that is used after it was freed or never
+/// freed, also by the library: it takes its memory from the same allocator.
+const SANITIZED: &[&str] = &["cc", "-std=c11", "-g", "-fsanitize=address"];
+
+fn folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs a command and returns what it printed; it must succeed.
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let (printed, said) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {}\n{printed}\n{said}", output.status);
+    printed.into_owned()
+}
+
+/// Where the library is installed, once for all tests.
+fn prefix() -> &'static Path {
+    static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-library");
+        let mut install = Command::new(env!("CARGO"));
+        install.args(["run", "--quiet", "--package", "xtask", "--", "c-install"]);
+        install.arg(&prefix).arg("--debug").current_dir(folder());
+        run(&mut install);
+        prefix
+    })
+}
+
+/// What `pkg-config` says, as words.
+fn flags(options: &[&str]) -> Vec<String> {
+    let mut ask = Command::new("pkg-config");
+    ask.env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig")).args(options).arg("tenure");
+    run(&mut ask).split_whitespace().map(str::to_owned).collect()
+}
+
+/// Compiles a program against the installed library and says where it is.
+fn compile(source: &Path, compiler: &[&str], to: &str, libraries: &[String]) -> PathBuf {
+    let name = source.file_stem().unwrap().to_string_lossy();
+    let program = prefix().join(format!("{name}-{to}"));
+    let (first, rest) = compiler.split_first().unwrap();
+    let mut compile = Command::new(first);
+    compile.args(rest).args(["-Wall", "-Wextra", "-Werror", "-pthread"]);
+    compile.args(flags(&["--cflags"])).arg(source).args(["-x", "none", "-o"]).arg(&program);
+    compile.args(libraries).arg("-lm");
+    run(&mut compile);
+    program
+}
+
+/// Runs a compiled program with the installed library, in a folder of its own.
+fn start(program: &Path) -> String {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut start = Command::new(program);
+    start.arg(scratch.path()).env("LD_LIBRARY_PATH", prefix().join("lib"));
+    run(start.env("ASAN_OPTIONS", "handle_sigbus=0:detect_leaks=1"))
+}
+
+/// Compiles and runs a program of `tests/c` in every way.
+fn test(name: &str) {
+    let source = folder().join("tests/c").join(name).with_extension("c");
+    let shared = flags(&["--libs"]);
+    for (compiler, to) in [(C, "c"), (CPP, "cpp"), (SANITIZED, "sanitized")] {
+        start(&compile(&source, compiler, to, &shared));
+    }
+}
+
+#[test]
+fn tensors() {
+    test("tensors");
+}
+
+#[test]
+fn views() {
+    test("views");
+}
+
+#[test]
+fn wrong() {
+    test("wrong");
+}
+
+#[test]
+fn sharing() {
+    test("sharing");
+}
+
+#[test]
+fn dlpack() {
+    test("dlpack");
+}
+
+#[test]
+fn pools() {
+    test("pools");
+}
+
+#[test]
+fn images() {
+    test("images");
+}
+
+#[test]
+fn files() {
+    test("files");
+}
+
+#[test]
+fn plans() {
+    test("plans");
+}
+
+/// Every program is one of the tests above.
+#[test]
+fn none_is_left_out() {
+    let own = include_str!("c.rs");
+    for entry in fs::read_dir(folder().join("tests/c")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if path.extension().is_some_and(|ending| ending == "c") {
+            assert!(own.contains(&format!("test(\"{name}\")")), "{name}.c is not run");
+        }
+    }
+}
+
+/// The static library has all that it needs, with what pkg-config says.
+#[test]
+fn static_library() {
+    let source = folder().join("tests/c/tensors.c");
+    let archive = prefix().join("lib/libtenure.a").to_string_lossy().into_owned();
+    let others = flags(&["--libs", "--static"]).into_iter().filter(|flag| flag != "-ltenure");
+    let libraries: Vec<String> = std::iter::once(archive).chain(others).collect();
+    let program = compile(&source, C, "static", &libraries);
+    assert!(!run(Command::new("ldd").arg(&program)).contains("libtenure"));
+    start(&program);
+}
+
+/// Programs look for the name with the minor version, and see nothing of the library but its calls.
+#[test]
+fn names_of_the_shared_library() {
+    let library = prefix().join("lib/libtenure.so");
+    let dynamic = run(Command::new("readelf").arg("-d").arg(&library));
+    let minor = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
+    assert!(dynamic.contains(&format!("soname: [libtenure.so.{minor}]")), "{dynamic}");
+
+    let header = fs::read_to_string(folder().join("include/tenure.h")).unwrap();
+    let symbols = run(Command::new("nm").args(["-D", "--defined-only"]).arg(&library));
+    let names: Vec<&str> =
+        symbols.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+    assert!(names.len() > 90, "{names:?}");
+    for name in names {
+        assert!(name.starts_with("tenure_"), "{name} is none of ours");
+        assert!(header.contains(&format!("{name}(")), "{name} is not in tenure.h");
+    }
+}
