@@ -135,6 +135,35 @@ fn none_is_left_out() {
     }
 }
 
+/// What the sanitizer is there for: a tensor that is not freed, one that is freed twice, a read
+/// beyond the end. Without this nobody would know that it looks.
+#[test]
+fn the_sanitizer_sees_mistakes() {
+    let mistakes = [
+        ("leak", "(void)read;", "detected memory leaks"),
+        ("twice", "tenure_tensor_free(tensor); tenure_tensor_free(tensor);", "attempting double-free"),
+        ("beyond", "(void)*(volatile const char *)((const char *)read + 1000);", "buffer-overflow"),
+    ];
+    let sources = tempfile::tempdir().unwrap();
+    for (name, mistake, words) in mistakes {
+        let source = sources.path().join(name).with_extension("c");
+        let text = format!(
+            "#include \"{}/tests/c/check.h\"\nint main(void) {{\nconst size_t shape[] = {{4}};\n\
+             tenure_tensor_t *tensor = counting(shape, 1);\nconst void *read = malloc(16);\n\
+             tensor = first(tensor) == 0.0f ? tensor : NULL;\n{mistake}\ntensor = NULL;\n\
+             read = NULL;\nreturn tensor == read ? 0 : 1;\n}}\n",
+            folder().display()
+        );
+        fs::write(&source, text).unwrap();
+        let program = compile(&source, SANITIZED, "sanitized", &flags(&["--libs"]));
+        let mut start = Command::new(program);
+        start.env("LD_LIBRARY_PATH", prefix().join("lib"));
+        let output = start.env("ASAN_OPTIONS", "detect_leaks=1").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(words), "{name}: {said}");
+    }
+}
+
 /// The static library has all that it needs, with what pkg-config says.
 #[test]
 fn static_library() {
