@@ -1,7 +1,9 @@
 //! The numbers that C programs use for memories, spaces, element types and formats. They are fixed:
 //! they are the ones that the types of Rust have, which a test sees to.
 
-use tenure::{Colour, ColourMatrix, ColourRange, DType, LogicalMemorySpace, PixelFormat, TensorMemory};
+use tenure::{
+    Colour, ColourMatrix, ColourRange, DType, LogicalMemorySpace, PixelFormat, TensorMemory,
+};
 
 use crate::failure::{Failure, Outcome};
 

@@ -164,10 +164,7 @@ pub unsafe extern "C" fn tenure_send(
 /// # Safety
 /// `tensor` is null or valid; nobody closes `socket` meanwhile.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenure_receive(
-    socket: c_int,
-    tensor: *mut *mut TensorHandle,
-) -> Status {
+pub unsafe extern "C" fn tenure_receive(socket: c_int, tensor: *mut *mut TensorHandle) -> Status {
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (socket, tensor) = unsafe { (descriptor(socket, "socket")?, out(tensor, "tensor")?) };

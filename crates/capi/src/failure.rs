@@ -80,7 +80,9 @@ fn of_files(error: &files::Error) -> Status {
     use files::Error;
     match error.cause() {
         Error::Tensor(error) => of_tensor(error),
-        Error::Damaged { .. } | Error::UnknownFormat { .. } | Error::CutOff { .. } => Status::Damaged,
+        Error::Damaged { .. } | Error::UnknownFormat { .. } | Error::CutOff { .. } => {
+            Status::Damaged
+        }
         Error::NoSuchTensor { .. } => Status::NotFound,
         Error::NoSuchType { .. } | Error::NotAView { .. } => Status::Unsupported,
         Error::Open(_) | Error::Read { .. } | Error::Io(_) => Status::System,

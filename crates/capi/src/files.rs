@@ -29,8 +29,7 @@ pub struct LoadedHandle {
 
 /// Is told how many of all bytes are loaded, on the thread that loads; false ends the loading. It
 /// must return, not throw or jump away.
-pub type Progress =
-    Option<unsafe extern "C" fn(context: *mut c_void, done: u64, all: u64) -> bool>;
+pub type Progress = Option<unsafe extern "C" fn(context: *mut c_void, done: u64, all: u64) -> bool>;
 
 /// Opens a safetensors, GGUF, npy, npz or raw file, or a folder of safetensors files with an
 /// index. Nothing but the head is read.

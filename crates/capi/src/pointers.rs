@@ -176,7 +176,10 @@ mod tests {
         unsafe {
             assert_eq!(borrow::<u32>(std::ptr::null(), "it").unwrap_err().status, Status::Null);
             assert_eq!(borrow(odd, "it").unwrap_err().status, Status::Invalid);
-            assert_eq!(list(&raw const value, usize::MAX, "it").unwrap_err().status, Status::Invalid);
+            assert_eq!(
+                list(&raw const value, usize::MAX, "it").unwrap_err().status,
+                Status::Invalid
+            );
             assert_eq!(dims(std::ptr::null(), 1000, "it").unwrap_err().status, Status::Invalid);
             assert!(text(b"\xff\0".as_ptr().cast(), "it").unwrap_err().text.contains("\\xff"));
             assert_eq!(list::<u32>(std::ptr::null(), 0, "it").unwrap(), &[0u32; 0]);

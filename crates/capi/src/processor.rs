@@ -125,8 +125,7 @@ pub unsafe extern "C" fn tenure_processor_convert_batch(
         let (processor, sources) =
             unsafe { (borrow(processor, "processor")?, list(sources, count, "sources")?) };
         // SAFETY: by the caller's promise.
-        let (batch, convert) =
-            unsafe { (borrow(batch, "batch")?, optional(convert, "convert")?) };
+        let (batch, convert) = unsafe { (borrow(batch, "batch")?, optional(convert, "convert")?) };
         let usual = Convert::new();
         let convert = convert.map_or(&usual, |convert| &convert.0);
         let mut tensors = vec![];

@@ -135,6 +135,57 @@ fn none_is_left_out() {
     }
 }
 
+/// Builds and runs an example with the two lines that its head says, and nothing else.
+fn example(name: &str) -> String {
+    let source = folder().join("../../examples/c").join(name);
+    let text = fs::read_to_string(&source).unwrap();
+    let lines = text.lines().map(|line| line.trim_start_matches([' ', '*', '/']));
+    let lines: Vec<&str> = lines
+        .filter(|line| ["cc ", "c++ ", "./"].iter().any(|word| line.starts_with(word)))
+        .collect();
+    let [build, start] = lines[..] else { panic!("{name}: no two lines to build and run it") };
+    let scratch = tempfile::tempdir().unwrap();
+    fs::copy(&source, scratch.path().join(name)).unwrap();
+    let mut shell = Command::new("sh");
+    shell.arg("-ec").arg(format!("{build} -Werror\n{start}")).current_dir(scratch.path());
+    shell.env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig"));
+    run(shell.env("LD_LIBRARY_PATH", prefix().join("lib")))
+}
+
+#[test]
+fn example_in_c() {
+    let said = example("model_input.c");
+    assert!(said.contains("covers 640x360 pixels at (0, 140)"), "{said}");
+    assert!(said.contains("is at (960, 540) in the frame"), "{said}");
+    assert!(said.contains("red goes from 0.00 to 1.00"), "{said}");
+}
+
+#[test]
+fn example_in_cpp() {
+    let said = example("two_processes.cpp");
+    assert!(said.contains("reads numbers: the sum is 4950"), "{said}");
+    assert!(said.contains("and cannot write: this shm memory is read-only"), "{said}");
+}
+
+/// What the sanitizer cannot see: the library's own reads and writes.
+#[test]
+#[ignore = "needs valgrind, and half a minute; scripts/ci runs it"]
+fn valgrind() {
+    let shared = flags(&["--libs"]);
+    for entry in fs::read_dir(folder().join("tests/c")).unwrap() {
+        let source = entry.unwrap().path();
+        if source.extension().is_none_or(|ending| ending != "c") {
+            continue;
+        }
+        let program = compile(&source, &["cc", "-std=c11", "-g"], "valgrind", &shared);
+        let scratch = tempfile::tempdir().unwrap();
+        let mut start = Command::new("valgrind");
+        start.args(["--quiet", "--error-exitcode=99", "--leak-check=full"]);
+        start.arg("--errors-for-leak-kinds=definite,indirect").arg(program).arg(scratch.path());
+        run(start.env("LD_LIBRARY_PATH", prefix().join("lib")));
+    }
+}
+
 /// What the sanitizer is there for: a tensor that is not freed, one that is freed twice, a read
 /// beyond the end. Without this nobody would know that it looks.
 #[test]
