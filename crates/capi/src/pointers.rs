@@ -181,7 +181,7 @@ mod tests {
                 Status::Invalid
             );
             assert_eq!(dims(std::ptr::null(), 1000, "it").unwrap_err().status, Status::Invalid);
-            assert!(text(b"\xff\0".as_ptr().cast(), "it").unwrap_err().text.contains("\\xff"));
+            assert!(text(c"\xff".as_ptr(), "it").unwrap_err().text.contains("\\xff"));
             assert_eq!(list::<u32>(std::ptr::null(), 0, "it").unwrap(), &[0u32; 0]);
         }
     }
