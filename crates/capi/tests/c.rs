@@ -2,9 +2,10 @@
 //! C and as C++ with every warning an error, and run under AddressSanitizer as well.
 #![cfg(target_os = "linux")]
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{self, Command};
 use std::sync::OnceLock;
 
 /// The languages that a program is compiled as.
@@ -27,15 +28,25 @@ fn run(command: &mut Command) -> String {
     printed.into_owned()
 }
 
-/// Where the library is installed, once for all tests.
+/// Where the library is installed, once for all tests: those of this process, and those of the
+/// other processes that `cargo nextest` starts.
 fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
         let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-library");
+        fs::create_dir_all(&prefix).unwrap();
+        let lock = fs::File::create(prefix.join("lock")).unwrap();
+        lock.lock().unwrap();
+        let stamp = prefix.join("installed-by");
+        let own = env::var("NEXTEST_RUN_ID").unwrap_or_else(|_| process::id().to_string());
+        if fs::read_to_string(&stamp).is_ok_and(|other| other == own) {
+            return prefix;
+        }
         let mut install = Command::new(env!("CARGO"));
         install.args(["run", "--quiet", "--package", "xtask", "--", "c-install"]);
         install.arg(&prefix).arg("--debug").current_dir(folder());
         run(&mut install);
+        fs::write(&stamp, own).unwrap();
         prefix
     })
 }
