@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::{Failure, Outcome, cargo, cli_reference, unsafe_table};
+use crate::{Failure, Outcome, c_header, cargo, cli_reference, unsafe_table};
 
 /// A file as it should be.
 pub(crate) struct Page {
@@ -18,7 +18,7 @@ pub(crate) struct Page {
 pub(crate) type Generator = fn() -> Outcome<Page>;
 
 /// Every generator there is.
-pub(crate) const ALL: &[Generator] = &[unsafe_table::page, cli_reference::page];
+pub(crate) const ALL: &[Generator] = &[unsafe_table::page, cli_reference::page, c_header::page];
 
 /// Writes the pages that are not current.
 pub(crate) fn write(generators: &[Generator]) -> Outcome {

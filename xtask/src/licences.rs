@@ -16,6 +16,7 @@ pub(crate) fn check() -> Outcome {
     let main = Metadata::resolved(&root.join("Cargo.toml"))?;
     let mut problems = duplicates(&main)?;
     problems.extend(packages(&main, &root));
+    problems.extend(tools_in_products(&main)?);
 
     let fuzz = root.join("fuzz").join("Cargo.toml");
     if fuzz.exists() {
@@ -60,6 +61,9 @@ fn licence_problem(package: &Package) -> Option<String> {
     let Some(licence) = stated else {
         return Some("states no licence".to_owned());
     };
+    if policy::TOOLS.contains(&(package.name.as_str(), licence)) {
+        return None;
+    }
     match spdx::parse(licence) {
         Ok(expression) if expression.holds(&|one| policy::LICENCES.contains(&one)) => None,
         Ok(_) => Some(format!(
@@ -73,6 +77,16 @@ fn licence_problem(package: &Package) -> Option<String> {
 fn ban(package: &Package) -> Option<String> {
     let banned = policy::BANNED.iter().find(|(name, _)| *name == package.name);
     banned.map(|(_, reason)| format!("is banned: {reason}"))
+}
+
+/// Tools that became part of the product.
+fn tools_in_products(metadata: &Metadata) -> Outcome<Vec<String>> {
+    let versions = normal_versions(metadata, policy::PRODUCTS)?;
+    let inside = policy::TOOLS.iter().filter(|(name, _)| versions.contains_key(name));
+    let problem = |(name, licence): &(&str, &str)| {
+        format!("{name}: is in the product, but its licence {licence} is for tools alone")
+    };
+    Ok(inside.map(problem).collect())
 }
 
 /// Crates that are part of the product in two versions.

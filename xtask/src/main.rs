@@ -2,6 +2,8 @@
 //! of shell, and the files that are generated and checked in. Nothing here is part of a release.
 #![forbid(unsafe_code)]
 
+mod c_header;
+mod c_install;
 mod cargo;
 mod cli_reference;
 mod examples;
@@ -26,7 +28,11 @@ Commands:
   examples                  run every example of the package `tenure`
   generated [--check]       write all generated files, or fail if one is not current
   unsafe-table [--check]    only the table of unsafe code in ARCHITECTURE.md
-  cli-reference [--check]   only the command reference docs/cli.md";
+  cli-reference [--check]   only the command reference docs/cli.md
+  c-header [--check]        only the header of the C library, tenure.h
+  c-install PREFIX [--debug]
+                            build the C library and put it, its header and its pkg-config file
+                            below PREFIX";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -56,6 +62,10 @@ fn run(words: &[&str]) -> Outcome {
         ["unsafe-table", "--check"] => generated::check(&[unsafe_table::page]),
         ["cli-reference"] => generated::write(&[cli_reference::page]),
         ["cli-reference", "--check"] => generated::check(&[cli_reference::page]),
+        ["c-header"] => generated::write(&[c_header::page]),
+        ["c-header", "--check"] => generated::check(&[c_header::page]),
+        ["c-install", prefix] => c_install::install(prefix, c_install::Profile::Release),
+        ["c-install", prefix, "--debug"] => c_install::install(prefix, c_install::Profile::Dev),
         _ => Err(Failure::new(format!("unknown command `{}`\n\n{HELP}", words.join(" ")))),
     }
 }

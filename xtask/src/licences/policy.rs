@@ -1,7 +1,7 @@
 //! What dependencies may be: plain tables.
 
 /// The packages that users build; the rule of one version is for what these depend on.
-pub(super) const PRODUCTS: &[&str] = &["tenure", "tenure-cli"];
+pub(super) const PRODUCTS: &[&str] = &["tenure", "tenure-cli", "tenure-capi"];
 
 /// Where packages may be downloaded from, in the words of `cargo metadata`.
 pub(super) const SOURCES: &[&str] =
@@ -27,6 +27,10 @@ pub(super) const LICENCES: &[&str] = &[
 
 /// Crates that have a licence file where others state an expression, and what the file says.
 pub(super) const LICENCE_FILES: &[(&str, &str)] = &[("dma-heap", "MIT")];
+
+/// Crates under licences that are not in the list, which only the chores use: what users build has
+/// nothing of them.
+pub(super) const TOOLS: &[(&str, &str)] = &[("cbindgen", "MPL-2.0")];
 
 /// Crates that must not come in, not even for tests, and why.
 pub(super) const BANNED: &[(&str, &str)] = &[

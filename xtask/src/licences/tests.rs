@@ -35,6 +35,14 @@ fn licences_are_judged() {
 }
 
 #[test]
+fn tools_may_have_their_licence_and_no_other() {
+    let judge = |licence, name| licence_problem(&package(licence, "null", "Cargo.toml", name));
+    assert_eq!(judge(r#""MPL-2.0""#, "cbindgen"), None);
+    assert!(judge(r#""GPL-3.0-only""#, "cbindgen").is_some());
+    assert!(judge(r#""MPL-2.0""#, "p").is_some());
+}
+
+#[test]
 fn bans_give_their_reason() {
     let judge = |name| ban(&package("null", "null", "Cargo.toml", name));
     assert_eq!(judge("serde"), None);

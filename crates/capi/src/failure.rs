@@ -1,0 +1,144 @@
+//! Why a call did not do what it was asked, and which status that is.
+
+use std::fmt::Display;
+
+use tenure::memory::realize::RealizeError;
+use tenure::{files, image, layout, memory, plan};
+
+use crate::status::Status;
+
+/// The result of what a call does.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+/// A status and its text.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) status: Status,
+    pub(crate) text: String,
+}
+
+impl Failure {
+    pub(crate) fn new(status: Status, text: impl Into<String>) -> Failure {
+        Failure { status, text: text.into() }
+    }
+
+    pub(crate) fn invalid(text: impl Into<String>) -> Failure {
+        Failure::new(Status::Invalid, text)
+    }
+
+    pub(crate) fn null(what: &str) -> Failure {
+        Failure::new(Status::Null, format!("{what} is a null pointer"))
+    }
+
+    fn of(status: Status, error: &impl Display) -> Failure {
+        Failure::new(status, error.to_string())
+    }
+}
+
+fn of_memory(error: &memory::Error) -> Status {
+    use memory::Error;
+    match error {
+        Error::Busy { .. } => Status::Busy,
+        Error::Unavailable { .. } => Status::Unavailable,
+        Error::NoneServed { .. } | Error::OutOfMemory { .. } => Status::OutOfMemory,
+        Error::ReadOnly { .. } => Status::ReadOnly,
+        Error::NotMappable { .. }
+        | Error::NoDescriptor { .. }
+        | Error::NotDma { .. }
+        | Error::NotSealable { .. }
+        | Error::Modifier { .. } => Status::Unsupported,
+        Error::Open { .. } | Error::System { .. } => Status::System,
+        Error::Truncated | Error::Message { .. } => Status::Damaged,
+        Error::Closed { .. } => Status::Closed,
+        _ => Status::Invalid,
+    }
+}
+
+fn of_tensor(error: &tenure::Error) -> Status {
+    use tenure::Error;
+    match error {
+        Error::Memory(error) => of_memory(error),
+        Error::SeveralBuffers { .. } | Error::Overlapping { .. } => Status::Unsupported,
+        #[cfg(linux_like)]
+        Error::Description(_) => Status::Damaged,
+        _ => Status::Invalid,
+    }
+}
+
+fn of_image(error: &image::Error) -> Status {
+    use image::Error;
+    match error {
+        Error::Tensor(error) => of_tensor(error),
+        Error::Memory(error) => of_memory(error),
+        Error::NoEngine { .. } | Error::Engine { .. } => Status::Unavailable,
+        Error::Threads { .. } => Status::System,
+        _ => Status::Invalid,
+    }
+}
+
+fn of_files(error: &files::Error) -> Status {
+    use files::Error;
+    match error.cause() {
+        Error::Tensor(error) => of_tensor(error),
+        Error::Damaged { .. } | Error::UnknownFormat { .. } | Error::CutOff { .. } => {
+            Status::Damaged
+        }
+        Error::NoSuchTensor { .. } => Status::NotFound,
+        Error::NoSuchType { .. } | Error::NotAView { .. } => Status::Unsupported,
+        Error::Open(_) | Error::Read { .. } | Error::Io(_) => Status::System,
+        Error::Stopped { .. } => Status::Stopped,
+        _ => Status::Invalid,
+    }
+}
+
+impl From<memory::Error> for Failure {
+    fn from(error: memory::Error) -> Failure {
+        Failure::of(of_memory(&error), &error)
+    }
+}
+
+impl From<tenure::Error> for Failure {
+    fn from(error: tenure::Error) -> Failure {
+        Failure::of(of_tensor(&error), &error)
+    }
+}
+
+impl From<image::Error> for Failure {
+    fn from(error: image::Error) -> Failure {
+        Failure::of(of_image(&error), &error)
+    }
+}
+
+impl From<files::Error> for Failure {
+    fn from(error: files::Error) -> Failure {
+        Failure::of(of_files(&error), &error)
+    }
+}
+
+impl From<layout::Error> for Failure {
+    fn from(error: layout::Error) -> Failure {
+        Failure::of(Status::Invalid, &error)
+    }
+}
+
+impl From<plan::PlanError> for Failure {
+    fn from(error: plan::PlanError) -> Failure {
+        Failure::of(Status::Invalid, &error)
+    }
+}
+
+impl From<plan::JsonError> for Failure {
+    fn from(error: plan::JsonError) -> Failure {
+        Failure::of(Status::Invalid, &error)
+    }
+}
+
+impl From<RealizeError> for Failure {
+    fn from(error: RealizeError) -> Failure {
+        let status = match &error {
+            RealizeError::Memory(error) => of_memory(error),
+            _ => Status::Invalid,
+        };
+        Failure::of(status, &error)
+    }
+}

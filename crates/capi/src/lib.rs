@@ -1,0 +1,36 @@
+//! The C library: libtenure, with the header `include/tenure.h`, which is made of these files.
+//!
+//! The promise of this crate: what a C program passes is looked at before it is used. Null
+//! pointers and wrong values are a status and a text, and no panic leaves the library. What C
+//! cannot promise by types (that a handle is one of ours and not freed) is said at each function.
+//! There is no logic here: every function does one call of the crate `tenure`.
+#![warn(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
+
+mod allocator;
+pub mod codes;
+pub mod convert;
+#[cfg(linux_like)]
+pub mod descriptor;
+pub mod dlpack;
+mod failure;
+pub mod files;
+pub mod guarded;
+pub mod image;
+pub mod map;
+pub mod plan;
+mod pointers;
+pub mod pool;
+pub mod processor;
+pub mod save;
+pub mod schedule;
+pub mod status;
+pub mod tensor;
+pub mod version;
+pub mod views;

@@ -1,0 +1,171 @@
+//! Maps: the CPU gets the bytes, and nobody else meanwhile.
+#![expect(unsafe_code, reason = "C passes pointers")]
+
+use std::ffi::c_void;
+
+use tenure::{Dyn, StridedMap, StridedRead, TensorDyn};
+
+use crate::guarded::{guarded, guarded_free};
+use crate::pointers::{borrow, give, out, take};
+use crate::status::Status;
+use crate::tensor::TensorHandle;
+
+/// Elements to read and write. Nobody else touches their bytes until it is released.
+pub struct MapHandle {
+    /// Holds the bytes; they are used by address alone.
+    _held: StridedMap<Dyn>,
+    bytes: Bytes,
+}
+
+/// Elements to read. Others may read them too; nobody writes them until it is released.
+pub struct ReadHandle {
+    held: StridedRead<Dyn>,
+    bytes: Bytes,
+}
+
+/// Where the bytes of a map are.
+struct Bytes {
+    /// The lowest.
+    start: *mut u8,
+    len: usize,
+    /// From there to the element with all indices 0.
+    first: usize,
+}
+
+// SAFETY: the address is used by whoever has the map, on any thread; the hold beside it is Send.
+unsafe impl Send for Bytes {}
+// SAFETY: as above; `&Bytes` only gives out numbers.
+unsafe impl Sync for Bytes {}
+
+impl Bytes {
+    fn of(tensor: &TensorDyn, start: *mut u8, len: usize) -> Bytes {
+        let layout = tensor.layout();
+        let own = layout.span().start;
+        let lowest = tensor.image_layout().map_or(own, |image| own.min(image.span().start));
+        Bytes { start, len, first: layout.offset().saturating_sub(lowest).min(len) }
+    }
+
+    /// The address of the element with all indices 0, which for reversed dimensions is not the
+    /// lowest.
+    fn data(&self) -> *mut u8 {
+        self.start.wrapping_add(self.first)
+    }
+}
+
+/// The elements to read and write, where they are; no bytes are copied. Excludes every other use
+/// of the same bytes until `tenure_map_release`: `TENURE_STATUS_BUSY` if there is one. The map
+/// keeps the bytes, also when the tensor is freed first.
+///
+/// # Safety
+/// `tensor` is null or a handle; `map` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_map(
+    tensor: *const TensorHandle,
+    map: *mut *mut MapHandle,
+) -> Status {
+    guarded(|| {
+        // SAFETY: by the caller's promise.
+        let (tensor, map) = unsafe { (borrow(tensor, "tensor")?, out(map, "map")?) };
+        let mut held = tensor.tensor.map_strided()?;
+        let span = held.span_mut();
+        let bytes = Bytes::of(&tensor.tensor, span.as_mut_ptr(), span.len());
+        give(map, MapHandle { _held: held, bytes });
+        Ok(())
+    })
+}
+
+/// The elements to read, where they are. Several may read the same bytes; nobody writes them until
+/// `tenure_read_release`. `TENURE_STATUS_BUSY` if somebody does now.
+///
+/// # Safety
+/// `tensor` is null or a handle; `read` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_map_read(
+    tensor: *const TensorHandle,
+    read: *mut *mut ReadHandle,
+) -> Status {
+    guarded(|| {
+        // SAFETY: by the caller's promise.
+        let (tensor, read) = unsafe { (borrow(tensor, "tensor")?, out(read, "read")?) };
+        let held = tensor.tensor.map_strided_read()?;
+        let span = held.span();
+        let bytes = Bytes::of(&tensor.tensor, span.as_ptr().cast_mut(), span.len());
+        give(read, ReadHandle { held, bytes });
+        Ok(())
+    })
+}
+
+/// The address of the element with all indices 0; other elements are at its strides. Valid until
+/// the map is released. `bytes` (which may be null) is how many bytes there are from the lowest
+/// element to the end of the highest: for a tensor without gaps, those of all elements.
+///
+/// # Safety
+/// `map` is null or a map; the others are null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_map_data(
+    map: *const MapHandle,
+    data: *mut *mut c_void,
+    bytes: *mut usize,
+) -> Status {
+    guarded(|| {
+        // SAFETY: by the caller's promise.
+        let (map, data) = unsafe { (borrow(map, "map")?, out(data, "data")?) };
+        // SAFETY: by the caller's promise.
+        let bytes = if bytes.is_null() { None } else { Some(unsafe { out(bytes, "bytes") }?) };
+        data.write(map.bytes.data().cast());
+        bytes.map(|bytes| bytes.write(map.bytes.len));
+        Ok(())
+    })
+}
+
+/// As `tenure_map_data`, to read.
+///
+/// # Safety
+/// `read` is null or a map to read; the others are null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_read_data(
+    read: *const ReadHandle,
+    data: *mut *const c_void,
+    bytes: *mut usize,
+) -> Status {
+    guarded(|| {
+        // SAFETY: by the caller's promise.
+        let (read, data) = unsafe { (borrow(read, "read")?, out(data, "data")?) };
+        // SAFETY: by the caller's promise.
+        let bytes = if bytes.is_null() { None } else { Some(unsafe { out(bytes, "bytes") }?) };
+        data.write(read.bytes.data().cast_const().cast());
+        bytes.map(|bytes| bytes.write(read.bytes.len));
+        Ok(())
+    })
+}
+
+/// Whether all bytes were there while they were read: `TENURE_STATUS_DAMAGED` if another process
+/// cut the mapped file off and zeros were read instead.
+///
+/// # Safety
+/// `read` is null or a map to read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_read_intact(read: *const ReadHandle) -> Status {
+    // SAFETY: by the caller's promise.
+    guarded(|| Ok(unsafe { borrow(read, "read") }?.held.intact()?))
+}
+
+/// Ends a map; null is fine. Its addresses are not valid any more.
+///
+/// # Safety
+/// `map` is null or a map that nobody uses any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_map_release(map: *mut MapHandle) {
+    // SAFETY: by the caller's promise.
+    guarded_free(|| drop(unsafe { take(map) }));
+}
+
+/// Ends a map to read; null is fine. Its addresses are not valid any more.
+///
+/// # Safety
+/// `read` is null or a map to read that nobody uses any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_read_release(read: *mut ReadHandle) {
+    // SAFETY: by the caller's promise.
+    guarded_free(|| drop(unsafe { take(read) }));
+}

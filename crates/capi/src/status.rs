@@ -1,0 +1,36 @@
+//! What every call answers.
+
+/// What a call answers. Anything but `TENURE_STATUS_OK` has a text, which `tenure_last_error`
+/// gives; what a call would have put out is left as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Status {
+    /// It is done.
+    Ok = 0,
+    /// A pointer is null that must not be.
+    Null = 1,
+    /// A value is wrong: a shape, a code, a region, a word.
+    Invalid = 2,
+    /// Somebody holds bytes in a way that excludes what was asked: release that first.
+    Busy = 3,
+    /// The memory, engine or device cannot be had on this machine or in this build.
+    Unavailable = 4,
+    /// There is no room for so many bytes.
+    OutOfMemory = 5,
+    /// The bytes are read-only.
+    ReadOnly = 6,
+    /// It makes sense, but not for this: a descriptor of heap memory, one map of several buffers.
+    Unsupported = 7,
+    /// The operating system said no.
+    System = 8,
+    /// A file or a message is not as its format asks for, or has lost bytes.
+    Damaged = 9,
+    /// The other side closed the connection.
+    Closed = 10,
+    /// There is nothing of this name or number.
+    NotFound = 11,
+    /// A callback asked to stop.
+    Stopped = 12,
+    /// A fault in the library itself, which went on: please report it.
+    Internal = 13,
+}
