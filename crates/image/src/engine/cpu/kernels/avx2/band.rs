@@ -5,21 +5,18 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 use super::turn::{halves_to_columns, to_columns};
-use super::vertical::{bytes, sums};
+use super::vertical::{bytes_before, sums};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::Sum;
 use crate::engine::cpu::kernels::portable::even_of;
 
 /// Vectors of bytes of a row that are summed together, and fewer for the end.
-const VECTORS: usize = 6;
+const VECTORS: usize = 4;
 const FEWER: usize = 2;
-/// How many times as many are summed before they are turned: long enough runs for the processor to
-/// fetch ahead, short enough that all sums stay in the first cache.
-const MANY: usize = 2;
 
 /// Bytes between the rows of a band up to which blocks are faster than whole rows: what the first
-/// table of page addresses covers.
-const NEAR: usize = 64 * 4096;
+/// table of page addresses covers, beside all else that is in use.
+const NEAR: usize = 40 * 4096;
 
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
@@ -32,9 +29,10 @@ pub(super) unsafe fn band(
 ) {
     let n = columns.len() / LANES;
     if all[0].wide || n < 32 * FEWER + 1 || Sum::reach(all) > NEAR {
+        let advance = advance(all);
         for (sum, row) in all.iter().zip(rows.chunks_mut(stride.max(1))) {
             // SAFETY: the caller's promise.
-            unsafe { bytes(*sum, &mut row[..n]) };
+            unsafe { bytes_before(*sum, advance, &mut row[..n]) };
         }
         // SAFETY: the processor has the instructions.
         return unsafe { to_columns(rows, stride, columns) };
@@ -65,63 +63,62 @@ unsafe fn blocks<const SIGNED: bool>(all: &[Sum<'_>; LANES], n: usize, columns: 
     // The last one ends with the row and may be summed again in part.
     // SAFETY: blocks end at n at most.
     unsafe {
-        while at + 32 * VECTORS * MANY <= n {
-            block::<MANY, VECTORS, SIGNED>(all, at, columns);
-            at += 32 * VECTORS * MANY;
-        }
         while at + 32 * VECTORS <= n {
-            block::<1, VECTORS, SIGNED>(all, at, columns);
+            block::<VECTORS, SIGNED>(all, at, n, columns);
             at += 32 * VECTORS;
         }
         while at < n {
-            block::<1, FEWER, SIGNED>(all, at.min(n - 32 * FEWER), columns);
+            block::<FEWER, SIGNED>(all, at.min(n - 32 * FEWER), n, columns);
             at += 32 * FEWER;
         }
     }
 }
 
 /// # Safety
-/// As [`band`], with `N` vectors of bytes from `at` on in every row.
+/// As [`band`], with `N` vectors of bytes from `at` on in every row, of `n` bytes in all.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn block<const M: usize, const N: usize, const SIGNED: bool>(
+unsafe fn block<const N: usize, const SIGNED: bool>(
     all: &[Sum<'_>; LANES],
     at: usize,
+    n: usize,
     columns: *mut i16,
 ) {
     // For each vector the sums of its even bytes and of its odd bytes, sixteen rows of each: the
     // first halves of rows r and r + 8 together, then the second halves.
-    let mut squares = [[[[MaybeUninit::<__m256i>::uninit(); LANES]; 2]; N]; M];
+    let mut squares = [[[MaybeUninit::<__m256i>::uninit(); LANES]; 2]; N];
+    // Frames from a camera are in no cache, and steps from row to row are too short for the
+    // processor to guess what comes next: the next block, or the first one of the next band.
+    let ahead = match at + 32 * N < n {
+        true => at + 32 * N,
+        false => LANES * advance(all) * all[0].stride,
+    };
     let (mut first, mut last) = (u32::MAX, 0);
     for (row, sum) in all.iter().enumerate() {
         for tap in sum.taps {
             if !(first..=last).contains(&tap.row) {
                 (first, last) = (first.min(tap.row), last.max(tap.row));
-                // Frames from a camera are in no cache, and steps from row to row are too short
-                // for the processor to guess what comes next: the next block.
-                let next = sum.row(tap).wrapping_add(at + 32 * N * M);
-                for line in 0..(N * M).div_ceil(2) {
+                let next = sum.row(tap).wrapping_add(ahead);
+                for line in 0..N.div_ceil(2) {
                     _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(64 * line).cast());
                 }
             }
         }
-        for m in 0..M {
-            // SAFETY: the caller's promise.
-            let sums = unsafe { sums::<N, SIGNED>(*sum, at + 32 * N * m) };
-            for (index, (even, odd)) in sums.iter().enumerate() {
-                for (part, sum) in [*even, *odd].iter().enumerate() {
-                    let square = squares[m][index][part].as_mut_ptr().cast::<__m128i>();
-                    // SAFETY: sixteen vectors are 32 halves.
-                    unsafe {
-                        let first = square.add(2 * (row % 8) + row / 8);
-                        _mm_storeu_si128(first, _mm256_castsi256_si128(*sum));
-                        _mm_storeu_si128(first.add(16), _mm256_extracti128_si256::<1>(*sum));
-                    }
+        // SAFETY: the caller's promise.
+        let sums = unsafe { sums::<N, SIGNED>(*sum, at) };
+        for (index, (even, odd)) in sums.iter().enumerate() {
+            for (part, sum) in [*even, *odd].iter().enumerate() {
+                let square = squares[index][part].as_mut_ptr().cast::<__m128i>();
+                // SAFETY: sixteen vectors are 32 halves.
+                unsafe {
+                    let first = square.add(2 * (row % 8) + row / 8);
+                    _mm_storeu_si128(first, _mm256_castsi256_si128(*sum));
+                    _mm_storeu_si128(first.add(16), _mm256_extracti128_si256::<1>(*sum));
                 }
             }
         }
     }
-    for (index, square) in squares.as_flattened().iter().enumerate() {
+    for (index, square) in squares.iter().enumerate() {
         for (part, halves) in square.iter().enumerate() {
             // SAFETY: all were written above, row by row; the block's columns are inside.
             unsafe {
@@ -130,4 +127,12 @@ unsafe fn block<const M: usize, const N: usize, const SIGNED: bool>(
             }
         }
     }
+}
+
+/// Source rows from one row of a band to the next, rounded up.
+fn advance(all: &[Sum<'_>; LANES]) -> usize {
+    let mut firsts = all.iter().filter_map(|sum| Some(sum.taps.first()?.row));
+    let Some(first) = firsts.next() else { return 0 };
+    let (last, steps) = firsts.fold((first, 0), |(_, steps), row| (row, steps + 1));
+    (last.saturating_sub(first) as usize).div_ceil(steps.max(1))
 }

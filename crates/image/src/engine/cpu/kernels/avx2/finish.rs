@@ -5,7 +5,7 @@
 
 use std::arch::x86_64::*;
 
-use super::store_bytes::mix_three;
+use super::store_bytes::{Order, mix_three};
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 use crate::engine::cpu::kernels::{Columns, Out};
 
@@ -208,9 +208,9 @@ unsafe fn store(
                 }
                 Out::Packed { at: first, blue_first } => {
                     let mixed = if blue_first {
-                        mix_three([blue[row], green[row], red[row]])
+                        mix_three([blue[row], green[row], red[row]], Order::Rising)
                     } else {
-                        mix_three([red[row], green[row], blue[row]])
+                        mix_three([red[row], green[row], blue[row]], Order::Rising)
                     };
                     let first = first.add(3 * at + row * strides[0]);
                     for third in 0..3 {

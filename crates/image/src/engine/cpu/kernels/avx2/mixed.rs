@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::store_bytes::three;
+use super::store_bytes::{Order, three};
 use crate::engine::cpu::fixed::FixedMatrix;
 use crate::engine::cpu::kernels::{ChromaRow, Mixed, Out, portable};
 
@@ -41,13 +41,19 @@ pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
-    let Mixed { chroma, matrix, pixels, .. } = mixed;
+    let Mixed { chroma, matrix, flip, pixels } = mixed;
     assert!(chroma.holds(pixels));
     // SAFETY: the caller's promise, and chroma rows are long enough.
     unsafe {
         match *rows {
-            [one] if matrix.is_to_rgb() => kinds(mixed, [one]),
-            [one, two] if matrix.is_to_rgb() => kinds(mixed, [one, two]),
+            [one] if matrix.is_to_rgb() => match flip {
+                0 => kinds::<false, _>(mixed, [one]),
+                _ => kinds::<true, _>(mixed, [one]),
+            },
+            [one, two] if matrix.is_to_rgb() => match flip {
+                0 => kinds::<false, _>(mixed, [one, two]),
+                _ => kinds::<true, _>(mixed, [one, two]),
+            },
             _ => portable::mixed(mixed, rows),
         }
     }
@@ -56,14 +62,21 @@ pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
 /// # Safety
 /// As [`mixed`], with chroma rows as long as the pixels need.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn kinds<const ROWS: usize>(mixed: Mixed<'_>, rows: [(*const u8, Out); ROWS]) {
+unsafe fn kinds<const FLIPPED: bool, const ROWS: usize>(
+    mixed: Mixed<'_>,
+    rows: [(*const u8, Out); ROWS],
+) {
     // SAFETY: the caller's promise.
     unsafe {
         match mixed.chroma {
-            ChromaRow::Whole(_) => blocks::<WHOLE, ROWS>(mixed, rows),
-            ChromaRow::Halved(_) => blocks::<HALVED, ROWS>(mixed, rows),
-            ChromaRow::Bytes { red_first: false, .. } => blocks::<BLUE_RED, ROWS>(mixed, rows),
-            ChromaRow::Bytes { red_first: true, .. } => blocks::<RED_BLUE, ROWS>(mixed, rows),
+            ChromaRow::Whole(_) => blocks::<WHOLE, FLIPPED, ROWS>(mixed, rows),
+            ChromaRow::Halved(_) => blocks::<HALVED, FLIPPED, ROWS>(mixed, rows),
+            ChromaRow::Bytes { red_first: false, .. } => {
+                blocks::<BLUE_RED, FLIPPED, ROWS>(mixed, rows)
+            }
+            ChromaRow::Bytes { red_first: true, .. } => {
+                blocks::<RED_BLUE, FLIPPED, ROWS>(mixed, rows)
+            }
         }
     }
 }
@@ -79,7 +92,7 @@ const RED_BLUE: u8 = 3;
 /// # Safety
 /// As [`mixed`], with chroma rows as long as the pixels need.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn blocks<const KIND: u8, const ROWS: usize>(
+unsafe fn blocks<const KIND: u8, const FLIPPED: bool, const ROWS: usize>(
     mixed: Mixed<'_>,
     rows: [(*const u8, Out); ROWS],
 ) {
@@ -94,10 +107,11 @@ unsafe fn blocks<const KIND: u8, const ROWS: usize>(
     let (zero, byte) = (_mm256_setzero_si256(), _mm256_set1_epi16(255));
     let whole = pixels / 32 * 32;
     for at in (0..whole).step_by(32) {
-        // Red, green and blue without luma, in the order that unpacking bytes gives: pixels 0 to 7
-        // and 16 to 23, then the others.
+        // Red, green and blue without luma, of two halves of the pixels. Where two pixels share a
+        // sample, those at even places and those at odd places, which have the same. Otherwise in
+        // the order that unpacking bytes gives: pixels 0 to 7 and 16 to 23, then the others.
         // SAFETY: the chroma samples of 32 pixels, from `at` on.
-        let (low, high) = unsafe {
+        let (one, other) = unsafe {
             let load = |row: &[i16], at: usize| _mm256_loadu_si256(row.as_ptr().add(at).cast());
             if KIND == WHOLE {
                 let split = |row: &[i16]| {
@@ -116,39 +130,45 @@ unsafe fn blocks<const KIND: u8, const ROWS: usize>(
                     let second = _mm256_slli_epi16::<7>(_mm256_srli_epi16::<8>(both));
                     if KIND == BLUE_RED { (first, second) } else { (second, first) }
                 };
-                let [red, green, blue] = parts.colours(u, v);
-                let low = |x| _mm256_unpacklo_epi16(x, x);
-                let high = |x| _mm256_unpackhi_epi16(x, x);
-                ([low(red), low(green), low(blue)], [high(red), high(green), high(blue)])
+                let shared = parts.colours(u, v);
+                (shared, shared)
             }
         };
         for row in 0..ROWS {
             let (luma, out) = rows[row];
             // SAFETY: 32 bytes of luma from `at` on.
             let y = unsafe { _mm256_loadu_si256(luma.add(at).cast()) };
+            let (y_one, y_other) = if KIND == WHOLE {
+                (_mm256_unpacklo_epi8(zero, y), _mm256_unpackhi_epi8(zero, y))
+            } else {
+                (_mm256_slli_epi16::<8>(y), _mm256_andnot_si256(byte, y))
+            };
             let luma = |x: __m256i| _mm256_mulhrs_epi16(_mm256_srli_epi16::<1>(x), luma_part);
-            let y_low = luma(_mm256_unpacklo_epi8(zero, y));
-            let y_high = luma(_mm256_unpackhi_epi8(zero, y));
+            let (y_one, y_other) = (luma(y_one), luma(y_other));
             let mut codes = [zero; 3];
             for colour in 0..3 {
-                let low = _mm256_srai_epi16::<5>(_mm256_add_epi16(y_low, low[colour]));
-                let high = _mm256_srai_epi16::<5>(_mm256_add_epi16(y_high, high[colour]));
-                codes[colour] = _mm256_xor_si256(_mm256_packus_epi16(low, high), flip);
+                let one = _mm256_srai_epi16::<5>(_mm256_add_epi16(y_one, one[colour]));
+                let other = _mm256_srai_epi16::<5>(_mm256_add_epi16(y_other, other[colour]));
+                codes[colour] = _mm256_packus_epi16(one, other);
+                if FLIPPED {
+                    codes[colour] = _mm256_xor_si256(codes[colour], flip);
+                }
             }
+            let order = if KIND == WHOLE { Order::Rising } else { Order::EvenThenOdd };
             let [red, green, blue] = codes;
             // SAFETY: room for 32 pixels from `at` on.
             unsafe {
                 match out {
                     Out::Planes([a, b, c]) => {
-                        _mm256_storeu_si256(a.add(at).cast(), red);
-                        _mm256_storeu_si256(b.add(at).cast(), green);
-                        _mm256_storeu_si256(c.add(at).cast(), blue);
+                        _mm256_storeu_si256(a.add(at).cast(), order.rising(red));
+                        _mm256_storeu_si256(b.add(at).cast(), order.rising(green));
+                        _mm256_storeu_si256(c.add(at).cast(), order.rising(blue));
                     }
                     Out::Packed { at: first, blue_first: false } => {
-                        three(first.add(3 * at).cast(), [red, green, blue]);
+                        three(first.add(3 * at).cast(), [red, green, blue], order);
                     }
                     Out::Packed { at: first, blue_first: true } => {
-                        three(first.add(3 * at).cast(), [blue, green, red]);
+                        three(first.add(3 * at).cast(), [blue, green, red], order);
                     }
                 }
             }

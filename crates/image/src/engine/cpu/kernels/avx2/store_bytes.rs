@@ -20,9 +20,9 @@ pub(super) unsafe fn store_bytes(finished: Finished<'_>, flip: u8, out: *mut u8)
         match rows {
             [a] => blocks(finished, flip, out, [a.as_ptr()], |at, [a]| _mm256_storeu_si256(at, a)),
             [a, b] => blocks(finished, flip, out, [a.as_ptr(), b.as_ptr()], |at, x| two(at, x)),
-            [a, b, c] => {
-                blocks(finished, flip, out, [a, b, c].map(|row| row.as_ptr()), |at, x| three(at, x))
-            }
+            [a, b, c] => blocks(finished, flip, out, [a, b, c].map(|row| row.as_ptr()), |at, x| {
+                three(at, x, Order::Rising)
+            }),
             [a, b, c, d] => {
                 blocks(finished, flip, out, [a, b, c, d].map(|row| row.as_ptr()), |at, x| {
                     four(at, x)
@@ -83,8 +83,8 @@ fn two(out: *mut __m256i, [a, b]: [__m256i; 2]) {
 
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-pub(super) fn three(out: *mut __m256i, rows: [__m256i; 3]) {
-    let [x, y, z] = mix_three(rows);
+pub(super) fn three(out: *mut __m256i, rows: [__m256i; 3], order: Order) {
+    let [x, y, z] = mix_three(rows, order);
     // SAFETY: 32 pixels of three bytes, by the promise of `store_bytes`.
     unsafe {
         _mm256_storeu_si256(out, _mm256_permute2x128_si256::<0x20>(x, y));
@@ -93,16 +93,62 @@ pub(super) fn three(out: *mut __m256i, rows: [__m256i; 3]) {
     }
 }
 
+/// Where the sixteen pixels of a lane are.
+#[derive(Clone, Copy)]
+pub(super) enum Order {
+    Rising,
+    EvenThenOdd,
+}
+
+impl Order {
+    /// The places of pixels.
+    const fn places(self, pixels: [i8; 16]) -> [i8; 16] {
+        let mut places = pixels;
+        let mut at = 0;
+        while at < 16 {
+            places[at] = match self {
+                Order::Rising => pixels[at],
+                Order::EvenThenOdd => pixels[at] / 2 + pixels[at] % 2 * 8,
+            };
+            at += 1;
+        }
+        places
+    }
+
+    /// Bytes in rising order of their pixels.
+    #[target_feature(enable = "avx2,fma,f16c")]
+    #[inline]
+    pub(super) fn rising(self, bytes: __m256i) -> __m256i {
+        match self {
+            Order::Rising => bytes,
+            Order::EvenThenOdd => spread(bytes, const { Order::EvenThenOdd.places(RISING) }),
+        }
+    }
+}
+
+const RISING: [i8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+/// Each third of a lane's 48 bytes takes its first, second and third byte of three from other
+/// rows; one shuffle puts a row's bytes where all three thirds want them.
+const FIRST: [i8; 16] = [0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10, 5];
+const SECOND: [i8; 16] = [5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10];
+const THIRD: [i8; 16] = [10, 5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15];
+
+/// Bytes from other places of their lanes.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn spread(bytes: __m256i, from: [i8; 16]) -> __m256i {
+    // SAFETY: sixteen bytes are read.
+    let from = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
+    _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(from))
+}
+
 /// Three rows of sixteen bytes, twice, between each other: three thirds, twice.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-pub(super) fn mix_three([a, b, c]: [__m256i; 3]) -> [__m256i; 3] {
-    // Each third of a lane's 48 bytes takes its first, second and third byte of three from other
-    // rows; one shuffle puts a row's bytes where all three thirds want them.
-    let spread = |x: __m256i, by: __m128i| _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(by));
-    let a = spread(a, _mm_setr_epi8(0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10, 5));
-    let b = spread(b, _mm_setr_epi8(5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10));
-    let c = spread(c, _mm_setr_epi8(10, 5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15));
+pub(super) fn mix_three([a, b, c]: [__m256i; 3], order: Order) -> [__m256i; 3] {
+    let a = spread(a, order.places(FIRST));
+    let b = spread(b, order.places(SECOND));
+    let c = spread(c, order.places(THIRD));
     let second = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0,
     ));

@@ -14,6 +14,17 @@ use crate::engine::cpu::kernels::{Sum, portable};
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn bytes(sum: Sum<'_>, out: &mut [i16]) {
+    // SAFETY: the caller's promise.
+    unsafe { bytes_before(sum, 0, out) }
+}
+
+/// As [`bytes`], before a row that is made of the next `rows` rows of the source, which are fetched
+/// meanwhile: a processor fetches ahead along a row, but does not guess where the next begins.
+///
+/// # Safety
+/// As [`bytes`].
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn bytes_before(sum: Sum<'_>, rows: usize, out: &mut [i16]) {
     if sum.wide {
         // SAFETY: the caller's promise.
         return unsafe { wide::bytes(sum, out) };
@@ -25,9 +36,9 @@ pub(super) unsafe fn bytes(sum: Sum<'_>, out: &mut [i16]) {
     // SAFETY: the caller's promise.
     unsafe {
         if sum.taps.iter().any(|tap| tap.negative) {
-            bytes_of::<true>(sum, out)
+            bytes_of::<true>(sum, rows, out)
         } else {
-            bytes_of::<false>(sum, out)
+            bytes_of::<false>(sum, rows, out)
         }
     }
 }
@@ -35,7 +46,7 @@ pub(super) unsafe fn bytes(sum: Sum<'_>, out: &mut [i16]) {
 /// # Safety
 /// As [`bytes`], with at least 32 outputs.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn bytes_of<const SIGNED: bool>(sum: Sum<'_>, slice: &mut [i16]) {
+unsafe fn bytes_of<const SIGNED: bool>(sum: Sum<'_>, rows: usize, slice: &mut [i16]) {
     let n = slice.len();
     let out = slice.as_mut_ptr();
     let store = |at: usize, even: __m256i, odd: __m256i| {
@@ -47,8 +58,14 @@ unsafe fn bytes_of<const SIGNED: bool>(sum: Sum<'_>, slice: &mut [i16]) {
             _mm256_storeu_si256(out.add(1), _mm256_permute2x128_si256::<0x31>(low, high));
         }
     };
+    let next = sum.taps.last().map_or(sum.first, |tap| sum.row(tap).wrapping_add(sum.stride));
     let mut at = 0;
     while at + 128 <= n {
+        for row in 0..rows {
+            let next = next.wrapping_add(row * sum.stride + at);
+            _mm_prefetch::<_MM_HINT_T1>(next.cast());
+            _mm_prefetch::<_MM_HINT_T1>(next.wrapping_add(64).cast());
+        }
         // SAFETY: 128 bytes from `at` are inside every row, as many as outputs.
         let sums = unsafe { sums::<4, SIGNED>(sum, at) };
         for (index, (even, odd)) in sums.iter().enumerate() {
