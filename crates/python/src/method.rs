@@ -25,9 +25,10 @@ pub(crate) fn put_into(class: &Bound<'_, PyType>) -> PyResult<()> {
         ml_name: c"__dlpack__".as_ptr(),
         ml_meth: PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
         ml_flags: METH_FASTCALL | METH_KEYWORDS,
-        ml_doc: c"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\
+        ml_doc:
+            c"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\
             \n--\n\nA DLPack capsule, as the array API standard has it."
-            .as_ptr(),
+                .as_ptr(),
     }));
     // SAFETY: attached, with a live class and a definition that stays; the call gives a new
     // reference or null with an exception set.
