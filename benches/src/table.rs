@@ -59,6 +59,11 @@ impl Line {
         if self.ours == best { 1.0 } else { self.ours / best }
     }
 
+    /// Whether there is a number of ours at all.
+    pub(crate) fn measured(&self) -> bool {
+        self.ours.is_finite()
+    }
+
     /// Whether the target is met. A number that is none does not pass.
     pub(crate) fn passes(&self) -> bool {
         self.ratio() <= self.target
@@ -159,7 +164,8 @@ mod tests {
         assert_eq!(good.ratio(), 0.5);
         assert!(good.passes());
         assert!(!line(3.0, &[("a", 2.0), ("b", 4.0)]).passes());
-        assert!(!line(f64::NAN, &[("a", 2.0)]).passes());
+        let without = line(f64::NAN, &[("a", 2.0)]);
+        assert!(!without.passes() && !without.measured());
         assert!(line(0.0, &[("a", 0.0)]).passes());
     }
 

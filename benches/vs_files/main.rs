@@ -12,14 +12,12 @@ use std::time::Instant;
 use tenure::files::open;
 use tenure::memory::kind;
 use tenure::{Pool, PoolLimits, TensorMemory};
-use tenure_benches::{Bench, Error, Unit, program_nanoseconds, touched};
+use tenure_benches::{Bench, Error, Python, Unit, program_nanoseconds, touched};
 
 mod disk;
 mod model;
-mod python;
 
 use model::Model;
-use python::Python;
 
 /// Bytes of the tensor that is touched.
 const TENSOR: usize = 16 << 20;
@@ -35,10 +33,15 @@ fn main() -> ExitCode {
 
 fn rows(bench: &mut Bench) -> Result<(), Error> {
     let model = Model::new(if bench.quick() { TENSORS_IF_QUICK } else { TENSORS })?;
-    let python = Python::new();
+    let python = Python::new("benches/vs_files/contest.py", bench.quick());
     touching(bench, &model, &python);
     warm(bench, &model, &python)?;
     cold(bench, &model, &python)
+}
+
+/// What Python takes for this, with the tensor in the middle if it is about one.
+fn ask(python: &Python, what: &str, model: &Model) -> f64 {
+    python.ask(&format!("{what} {} {}", model.middle(), model.path().display()))
 }
 
 /// Processor time of `work`, which does not fail here.
@@ -82,8 +85,15 @@ fn touching(bench: &mut Bench, model: &Model, python: &Python) {
     if let Some(row) = bench.row(name, Unit::Nanoseconds) {
         row.target(1.0)
             .ours(|| processor(|| touch(model)))
-            .rival("numpy.memmap", || python.ask("memmap", model))
-            .rival("Python safetensors", || python.ask("touch", model))
+            .rival("numpy.memmap", || ask(python, "memmap", model))
+            .rival("Python safetensors", || ask(python, "touch", model))
+            .measure();
+    }
+    if let Some(row) = bench.row("Python: the same", Unit::Nanoseconds) {
+        row.target(1.0)
+            .ours(|| ask(python, "our_touch", model))
+            .rival("numpy.memmap", || ask(python, "memmap", model))
+            .rival("Python safetensors", || ask(python, "touch", model))
             .measure();
     }
     if let Some(row) = bench.row("the same: growth of resident memory", Unit::Bytes) {
@@ -143,10 +153,18 @@ fn warm(bench: &mut Bench, model: &Model, python: &Python) -> Result<(), Error> 
         row.target(1.0)
             .rounds(ROUNDS)
             .ours(|| processor(|| load(model, &pool)))
-            .rival("Python safetensors", || python.ask("load", model))
+            .rival("Python safetensors", || ask(python, "load", model))
             .measure();
     }
     Ok(())
+}
+
+/// The same in Python, with the file out of the cache.
+fn cold_in_python(python: &Python, what: &str, model: &Model) -> f64 {
+    if disk::evict(model.path()).is_err() {
+        return f64::NAN;
+    }
+    ask(python, what, model)
 }
 
 fn cold(bench: &mut Bench, model: &Model, python: &Python) -> Result<(), Error> {
@@ -163,10 +181,15 @@ fn cold(bench: &mut Bench, model: &Model, python: &Python) -> Result<(), Error> 
         row.target(0.5)
             .rounds(ROUNDS)
             .ours(|| wall(model, || load(model, &pool)))
-            .rival("Python safetensors", || {
-                let evicted = disk::evict(model.path()).is_ok();
-                if evicted { python.ask("load_wall", model) } else { f64::NAN }
-            })
+            .rival("Python safetensors", || cold_in_python(python, "load_wall", model))
+            .measure();
+    }
+    // Into new memory every time, whose pages have to be made: Python has no pools.
+    if let Some(row) = bench.row("Python: load all, cold", Unit::Nanoseconds) {
+        row.target(1.0)
+            .rounds(ROUNDS)
+            .ours(|| cold_in_python(python, "our_load_wall", model))
+            .rival("Python safetensors", || cold_in_python(python, "load_wall", model))
             .measure();
     }
     Ok(())

@@ -23,6 +23,7 @@ mod image;
 mod index;
 mod interface;
 mod mapped;
+mod method;
 mod plan;
 mod share;
 mod tensor;
@@ -31,6 +32,8 @@ mod words;
 /// What `tenure/__init__.py` shows of this.
 #[pyo3::pymodule(gil_used = false)]
 mod _tenure {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::dlpack::from_dlpack;
     #[pymodule_export]
@@ -45,4 +48,9 @@ mod _tenure {
     use crate::share::{from_fd, receive, send};
     #[pymodule_export]
     use crate::tensor::Tensor;
+
+    #[pymodule_init]
+    fn finish(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::method::put_into(&module.py().get_type::<Tensor>())
+    }
 }

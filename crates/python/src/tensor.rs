@@ -231,19 +231,6 @@ impl Tensor {
         Mapped::new(self.tensor.share(), true)
     }
 
-    /// A DLPack capsule, as the array API standard has it.
-    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
-    fn __dlpack__<'py>(
-        &self,
-        py: Python<'py>,
-        stream: Option<i64>,
-        max_version: Option<(u32, u32)>,
-        dl_device: Option<Device>,
-        copy: Option<bool>,
-    ) -> Answer<Bound<'py, PyAny>> {
-        dlpack::export(py, &self.tensor, stream, max_version, dl_device, copy)
-    }
-
     /// Type and number of the device that the memory is on, in DLPack's codes.
     fn __dlpack_device__(&self) -> Answer<Device> {
         dlpack::device(&self.tensor)

@@ -101,10 +101,17 @@ def test_keywords_of_dlpack():
     assert np.from_dlpack(t, device="cpu", copy=False).shape == (4,)
     a, b = np.from_dlpack(t), np.from_dlpack(t, copy=True)
     assert address(a) != address(b)
-    with pytest.raises(TypeError):
+    # Names that are made while the program runs are other objects than those in its text.
+    assert '"dltensor_versioned"' in repr(t.__dlpack__(**{"".join(["max_", "version"]): (1, 0)}))
+    with pytest.raises(TypeError, match="flavour.*max_version"):
         t.__dlpack__(flavour=1)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="by name"):
         t.__dlpack__(None)
+    for words in [{"stream": "s"}, {"max_version": 1}, {"dl_device": (1,)}, {"copy": 1}]:
+        with pytest.raises(TypeError, match=f"{next(iter(words))} is .*: pass None or"):
+            t.__dlpack__(**words)
+    with pytest.raises(TypeError):
+        Tensor.__dlpack__(np.zeros(4))
     for words in [{"stream": 1}, {"dl_device": (2, 0)}, {"dl_device": (2, 0), "copy": True}]:
         with pytest.raises(BufferError):
             t.__dlpack__(**words)

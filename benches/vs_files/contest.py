@@ -1,6 +1,6 @@
 """Answers each line `WHAT NAME PATH` with the nanoseconds that it takes.
 
-Time is that of the processor, but for `load_wall`. A page is touched by reading a byte of it.
+Time is that of the processor, but for what ends in `wall`. A page is touched by reading a byte of it.
 """
 
 import json
@@ -8,6 +8,7 @@ import sys
 import time
 
 import numpy
+import tenure
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
@@ -36,11 +37,26 @@ def load(name, path):
     return load_file(path)
 
 
-WAYS = {"touch": touch, "memmap": memmap, "load": load, "load_wall": load}
+def our_touch(name, path):
+    return pages(numpy.from_dlpack(tenure.open(path)[name]))
+
+
+def our_load(name, path):
+    return tenure.open(path).load(memory="mem")
+
+
+WAYS = {
+    "touch": touch,
+    "memmap": memmap,
+    "load": load,
+    "load_wall": load,
+    "our_touch": our_touch,
+    "our_load_wall": our_load,
+}
 
 for line in sys.stdin:
     what, name, path = line.rstrip("\n").split(" ", 2)
-    clock = time.perf_counter_ns if what == "load_wall" else time.process_time_ns
+    clock = time.perf_counter_ns if what.endswith("wall") else time.process_time_ns
     start = clock()
     kept = WAYS[what](name, path)
     print(clock() - start, flush=True)

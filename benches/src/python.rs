@@ -1,0 +1,95 @@
+//! Python, which is started once and asked again and again: contestants that live there.
+
+use std::cell::{OnceCell, RefCell};
+use std::io::{BufRead, BufReader, Write, stderr};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crate::error::Error;
+
+/// A program in Python that answers lines with numbers; started with the first question.
+///
+/// It has the Python package of this project, built for the occasion, and what its tests need.
+#[derive(Debug)]
+pub struct Python {
+    /// From the top of the project.
+    program: &'static str,
+    quick: bool,
+    /// Nothing if it could not be started.
+    running: OnceCell<Option<RefCell<Running>>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Python {
+    /// Will run the program at this path, from the top of the project. For a quick run the package
+    /// is built as tests have it: that it works is enough.
+    #[must_use]
+    pub fn new(program: &'static str, quick: bool) -> Python {
+        Python { program, quick, running: OnceCell::new() }
+    }
+
+    /// The number that Python answers this line with; no number if it does not.
+    pub fn ask(&self, question: &str) -> f64 {
+        let start = || install(self.quick).and_then(|()| start(self.program)).map(RefCell::new);
+        let running = self.running.get_or_init(|| start().inspect_err(complain).ok());
+        let Some(running) = running else { return f64::NAN };
+        running.borrow_mut().ask(question).inspect_err(complain).unwrap_or(f64::NAN)
+    }
+}
+
+fn complain(what: &Error) {
+    // If nobody listens, the row that has no number has to do.
+    let _ = writeln!(stderr(), "Python: {what}");
+}
+
+/// Python with what the package's tests need.
+fn python() -> Command {
+    // It goes to the top of the project itself.
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/python");
+    let mut command = Command::new(script);
+    command.arg("--package");
+    command
+}
+
+fn install(quick: bool) -> Result<(), Error> {
+    let mut pip = python();
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    pip.args(["--no-deps", "--no-build-isolation", "--force-reinstall"]);
+    if quick {
+        pip.arg("--config-settings=build-args=--profile dev");
+    }
+    match pip.arg(".").stdin(Stdio::null()).stdout(Stdio::null()).status()? {
+        status if status.success() => Ok(()),
+        status => Err(format!("pip could not install the package: {status}").into()),
+    }
+}
+
+fn start(program: &str) -> Result<Running, Error> {
+    let mut child = python().arg(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let input = child.stdin.take().ok_or("no input")?;
+    let output = BufReader::new(child.stdout.take().ok_or("no output")?);
+    Ok(Running { child, input, output })
+}
+
+impl Running {
+    fn ask(&mut self, question: &str) -> Result<f64, Error> {
+        writeln!(self.input, "{question}")?;
+        let mut answer = String::new();
+        self.output.read_line(&mut answer)?;
+        Ok(answer.trim().parse().map_err(|_| format!("{question}: {answer:?}"))?)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It ends when its input does; nobody waits for one that does not.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,153 @@
+//! `Tensor.__dlpack__` as Python calls it. PyO3 takes longer to read keywords than the export
+//! takes, so this method reads them itself; it is put into the class when the module is made.
+#![expect(unsafe_code, reason = "a method in Python's own calling convention, with raw pointers")]
+
+use std::ptr;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi::{
+    METH_FASTCALL, METH_KEYWORDS, Py_ssize_t, PyDescr_NewMethod, PyMethodDef, PyMethodDefPointer,
+    PyObject,
+};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple, PyType};
+
+use crate::dlpack;
+use crate::fail::{Answer, Fail};
+use crate::tensor::Tensor;
+
+/// Puts the method into the class.
+pub(crate) fn put_into(class: &Bound<'_, PyType>) -> PyResult<()> {
+    let py = class.py();
+    // Python keeps the address for as long as there is the method, which is until it ends.
+    let definition = Box::leak(Box::new(PyMethodDef {
+        ml_name: c"__dlpack__".as_ptr(),
+        ml_meth: PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
+        ml_flags: METH_FASTCALL | METH_KEYWORDS,
+        ml_doc:
+            c"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\
+            \n--\n\nA DLPack capsule, as the array API standard has it."
+                .as_ptr(),
+    }));
+    // SAFETY: attached, with a live class and a definition that stays; the call gives a new
+    // reference or null with an exception set.
+    let method = unsafe {
+        Bound::from_owned_ptr_or_err(py, PyDescr_NewMethod(class.as_type_ptr(), definition))
+    }?;
+    class.setattr(intern!(py, "__dlpack__"), method)
+}
+
+/// What the keywords were given.
+#[derive(Default)]
+struct Given<'a, 'py> {
+    stream: Option<Borrowed<'a, 'py, PyAny>>,
+    max_version: Option<Borrowed<'a, 'py, PyAny>>,
+    dl_device: Option<Borrowed<'a, 'py, PyAny>>,
+    copy: Option<Borrowed<'a, 'py, PyAny>>,
+}
+
+impl<'a, 'py> Given<'a, 'py> {
+    /// The place of what has this name.
+    fn place(
+        &mut self,
+        name: Borrowed<'_, 'py, PyString>,
+    ) -> Answer<&mut Option<Borrowed<'a, 'py, PyAny>>> {
+        let py = name.py();
+        // Names in a program's text are interned, so most are found by where they are.
+        if name.is(intern!(py, "max_version")) {
+            return Ok(&mut self.max_version);
+        }
+        if name.is(intern!(py, "dl_device")) {
+            return Ok(&mut self.dl_device);
+        }
+        if name.is(intern!(py, "copy")) {
+            return Ok(&mut self.copy);
+        }
+        match name.to_str()? {
+            "stream" => Ok(&mut self.stream),
+            "max_version" => Ok(&mut self.max_version),
+            "dl_device" => Ok(&mut self.dl_device),
+            "copy" => Ok(&mut self.copy),
+            other => Err(refused(format!(
+                "__dlpack__ has no argument {other}: it has stream, max_version, dl_device and copy"
+            ))),
+        }
+    }
+}
+
+fn refused(message: String) -> Fail {
+    PyTypeError::new_err(message).into()
+}
+
+/// A value as what it has to be; `None` if it is not given, or Python's None.
+fn read<'py, T>(
+    value: Option<Borrowed<'_, 'py, PyAny>>,
+    name: &str,
+    wanted: &str,
+) -> Answer<Option<T>>
+where
+    T: for<'a> FromPyObject<'a, 'py>,
+{
+    let Some(value) = value.filter(|value| !value.is_none()) else { return Ok(None) };
+    let wrong = || refused(format!("{name} is {:?}: pass None or {wanted}", &*value));
+    value.extract().map(Some).map_err(|_| wrong())
+}
+
+/// # Safety
+/// As Python calls a method of a [`Tensor`]: attached, with `args` as many arguments as `count` and
+/// the names say, and `names` null or a tuple of strings.
+unsafe extern "C" fn call(
+    tensor: *mut PyObject,
+    args: *const *mut PyObject,
+    count: Py_ssize_t,
+    names: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: by the caller's promise; nothing made of it lives longer than this call.
+    let py = unsafe { Python::assume_attached() };
+    // SAFETY: by the caller's promise.
+    match unsafe { export(py, tensor, args, count, names) } {
+        Ok(capsule) => capsule.into_ptr(),
+        Err(fail) => {
+            PyErr::from(fail).restore(py);
+            ptr::null_mut()
+        }
+    }
+}
+
+/// # Safety
+/// As [`call`].
+unsafe fn export<'py>(
+    py: Python<'py>,
+    tensor: *mut PyObject,
+    args: *const *mut PyObject,
+    count: Py_ssize_t,
+    names: *mut PyObject,
+) -> Answer<Bound<'py, PyAny>> {
+    if count != 0 {
+        let message = format!("__dlpack__ takes arguments by name only, and got {count} without");
+        return Err(refused(message));
+    }
+    let mut given = Given::default();
+    // SAFETY: null or a tuple, by the caller's promise.
+    let names = unsafe {
+        Borrowed::from_ptr_or_opt(py, names).map(|names| names.cast_unchecked::<PyTuple>())
+    };
+    for (index, name) in names.iter().flat_map(|names| names.iter_borrowed()).enumerate() {
+        // SAFETY: names are strings, and each has a value that the caller keeps alive.
+        let (name, value) = unsafe {
+            (name.cast_unchecked::<PyString>(), Borrowed::from_ptr(py, *args.add(index)))
+        };
+        *given.place(name)? = Some(value);
+    }
+    // SAFETY: Python lets a method of the class have nothing else.
+    let tensor = unsafe { Borrowed::from_ptr(py, tensor).cast_unchecked::<Tensor>() };
+    dlpack::export(
+        py,
+        &tensor.get().tensor,
+        read(given.stream, "stream", "a number")?,
+        read(given.max_version, "max_version", "two numbers, as in (1, 0)")?,
+        read(given.dl_device, "dl_device", "two numbers, type and index, as in (1, 0)")?,
+        read(given.copy, "copy", "True or False")?,
+    )
+}
