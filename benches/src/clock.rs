@@ -13,6 +13,7 @@ const ENOUGH: f64 = 5_000_000.0;
 /// and system calls do.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
+    clock: ClockId,
     start: Timespec,
 }
 
@@ -20,13 +21,17 @@ impl Stopwatch {
     /// Starts to measure.
     #[must_use]
     pub fn start() -> Self {
-        Self { start: clock_gettime(ClockId::ThreadCPUTime) }
+        Self::start_by(ClockId::ThreadCPUTime)
+    }
+
+    fn start_by(clock: ClockId) -> Self {
+        Self { clock, start: clock_gettime(clock) }
     }
 
     /// Nanoseconds since the start.
     #[must_use]
     pub fn nanoseconds(&self) -> f64 {
-        let now = clock_gettime(ClockId::ThreadCPUTime);
+        let now = clock_gettime(self.clock);
         (now.tv_sec - self.start.tv_sec) as f64 * 1e9 + (now.tv_nsec - self.start.tv_nsec) as f64
     }
 }
@@ -40,10 +45,19 @@ pub fn program_nanoseconds() -> f64 {
 
 /// A contestant for a [`Row`](crate::Row) that calls `work` often enough to be measured and tells
 /// the nanoseconds of one call.
-pub fn per_call<R>(mut work: impl FnMut() -> R) -> impl FnMut() -> f64 {
+pub fn per_call<R>(work: impl FnMut() -> R) -> impl FnMut() -> f64 {
+    per_call_by(ClockId::ThreadCPUTime, work)
+}
+
+/// As [`per_call`], by the clock on the wall: for work that several threads share.
+pub fn per_call_on_the_wall<R>(work: impl FnMut() -> R) -> impl FnMut() -> f64 {
+    per_call_by(ClockId::Monotonic, work)
+}
+
+fn per_call_by<R>(clock: ClockId, mut work: impl FnMut() -> R) -> impl FnMut() -> f64 {
     let mut calls: u32 = 1;
     move || loop {
-        let stopwatch = Stopwatch::start();
+        let stopwatch = Stopwatch::start_by(clock);
         for _ in 0..calls {
             black_box(work());
         }

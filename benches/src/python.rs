@@ -9,14 +9,22 @@ use crate::error::Error;
 
 /// A program in Python that answers lines with numbers; started with the first question.
 ///
-/// It has the Python package of this project, built for the occasion, and what its tests need.
+/// It has what the tests of our Python package need, and the package itself, built for the occasion.
 #[derive(Debug)]
 pub struct Python {
     /// From the top of the project.
     program: &'static str,
-    quick: bool,
+    package: Package,
     /// Nothing if it could not be started.
     running: OnceCell<Option<RefCell<Running>>>,
+}
+
+/// How the Python package of this project is built for a program, if it is.
+#[derive(Debug, Clone, Copy)]
+enum Package {
+    AsUsersHaveIt,
+    AsTestsHaveIt,
+    Absent,
 }
 
 #[derive(Debug)]
@@ -31,12 +39,19 @@ impl Python {
     /// is built as tests have it: that it works is enough.
     #[must_use]
     pub fn new(program: &'static str, quick: bool) -> Python {
-        Python { program, quick, running: OnceCell::new() }
+        let package = if quick { Package::AsTestsHaveIt } else { Package::AsUsersHaveIt };
+        Python { program, package, running: OnceCell::new() }
+    }
+
+    /// Will run a program that needs nothing of ours.
+    #[must_use]
+    pub fn of_others(program: &'static str) -> Python {
+        Python { program, package: Package::Absent, running: OnceCell::new() }
     }
 
     /// The number that Python answers this line with; no number if it does not.
     pub fn ask(&self, question: &str) -> f64 {
-        let start = || install(self.quick).and_then(|()| start(self.program)).map(RefCell::new);
+        let start = || install(self.package).and_then(|()| start(self.program)).map(RefCell::new);
         let running = self.running.get_or_init(|| start().inspect_err(complain).ok());
         let Some(running) = running else { return f64::NAN };
         running.borrow_mut().ask(question).inspect_err(complain).unwrap_or(f64::NAN)
@@ -57,11 +72,14 @@ fn python() -> Command {
     command
 }
 
-fn install(quick: bool) -> Result<(), Error> {
+fn install(package: Package) -> Result<(), Error> {
+    if matches!(package, Package::Absent) {
+        return Ok(());
+    }
     let mut pip = python();
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     pip.args(["--no-deps", "--no-build-isolation", "--force-reinstall"]);
-    if quick {
+    if matches!(package, Package::AsTestsHaveIt) {
         pip.arg("--config-settings=build-args=--profile dev");
     }
     match pip.arg(".").stdin(Stdio::null()).stdout(Stdio::null()).status()? {

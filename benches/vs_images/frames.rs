@@ -36,6 +36,8 @@ const fn task(
 pub(crate) fn tasks() -> Vec<Task> {
     // The rival repeats chroma samples; so do we where nothing is resized.
     let nearest = |task: Task| Task { filter: Filter::Nearest, ..task };
+    // Two samples whatever the scale: what OpenCV does unless told otherwise.
+    let plain = |task: Task| Task { filter: Filter::Bilinear, ..task };
     vec![
         task("NV12 1080p to 640 RGB u8", (Nv12, HD), (Rgb, DType::U8, MODEL), 1.0 / 4.0),
         task("NV12 1080p to 640 planar u8", (Nv12, HD), (PlanarRgb, DType::U8, MODEL), 1.0 / 5.0),
@@ -45,6 +47,9 @@ pub(crate) fn tasks() -> Vec<Task> {
         task("NV12 4K to 640 RGB u8", (Nv12, UHD), (Rgb, DType::U8, MODEL), 1.0 / 4.0),
         task("YUYV 1080p to 640 RGB u8", (Yuyv, HD), (Rgb, DType::U8, MODEL), 1.0 / 4.0),
         task("RGBA 1080p to 640 RGB u8", (Rgba, HD), (Rgb, DType::U8, MODEL), 1.0 / 1.5),
+        plain(task("NV12 1080p to 640 RGB, plain", (Nv12, HD), (Rgb, DType::U8, MODEL), 1.0 / 4.0)),
+        plain(task("NV12 4K to 640 RGB, plain", (Nv12, UHD), (Rgb, DType::U8, MODEL), 1.0 / 4.0)),
+        plain(task("RGBA 1080p to 640 RGB, plain", (Rgba, HD), (Rgb, DType::U8, MODEL), 1.0 / 1.5)),
         nearest(task("NV12 1080p to RGB u8", (Nv12, HD), (Rgb, DType::U8, HD), 1.0)),
         nearest(task("NV12 1080p to planar u8", (Nv12, HD), (PlanarRgb, DType::U8, HD), 1.0 / 5.0)),
     ]
@@ -68,6 +73,23 @@ impl Task {
         let (width, height) =
             ((w as f64 * scale).round() as usize, (h as f64 * scale).round() as usize);
         ((to_w - width) / 2, (to_h - height) / 2, width, height)
+    }
+
+    /// The same for OpenCV, where it has the same filter; a line for `opencv.py`.
+    pub(crate) fn for_opencv(&self) -> Option<String> {
+        let format = match self.source {
+            Nv12 => "nv12",
+            Rgba => "rgba",
+            _ => return None,
+        };
+        let (width, height) = self.size;
+        let same = self.filter == Filter::Bilinear && self.dtype == DType::U8;
+        same.then(|| format!("{format} {width} {height} {}", self.to.0))
+    }
+
+    /// Whether several threads are measured too.
+    pub(crate) fn for_threads(&self) -> bool {
+        self.filter == Filter::Antialiased && self.source == Nv12 && self.target == Rgb
     }
 
     /// Bytes that must be read and written.

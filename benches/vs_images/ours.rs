@@ -14,8 +14,8 @@ pub(crate) struct Ours {
 }
 
 impl Ours {
-    pub(crate) fn new(task: &Task, frame: &[u8]) -> Result<Ours, Error> {
-        let config = ImageProcessorConfig { threads: Some(1), ..Default::default() };
+    pub(crate) fn new(task: &Task, frame: &[u8], threads: usize) -> Result<Ours, Error> {
+        let config = ImageProcessorConfig { threads: Some(threads), ..Default::default() };
         let image = |(width, height), format, dtype| {
             TensorDyn::image(width, height, format, dtype, None, Some(TensorMemory::Mem), None)
         };

@@ -4,6 +4,7 @@
 use fast_image_resize::images::{CroppedImageMut, Image, ImageRef};
 use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
 use half::f16;
+use tenure::image::Filter;
 use tenure::{DType, PixelFormat};
 use yuv::{
     YuvBiPlanarImage, YuvConversionMode, YuvPackedImage, YuvRange, YuvStandardMatrix,
@@ -113,9 +114,11 @@ impl<'a> Separate<'a> {
         else {
             return false;
         };
-        let options = ResizeOptions::new()
-            .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
-            .use_alpha(false);
+        let algorithm = match self.task.filter {
+            Filter::Bilinear => ResizeAlg::Interpolation(FilterType::Bilinear),
+            _ => ResizeAlg::Convolution(FilterType::Bilinear),
+        };
+        let options = ResizeOptions::new().resize_alg(algorithm).use_alpha(false);
         self.resizer.resize(&source, &mut into, &options).is_ok()
     }
 }

@@ -2,18 +2,23 @@
 //!
 //! The caller works too, so it never waits for a thread to wake up while there is something to do;
 //! and nothing is allocated, which a queue of tasks cannot promise. Whoever finds the crew at work
-//! for somebody else works alone.
+//! for somebody else works alone. Before a thread sleeps it looks around for a while: waking one up
+//! takes a tenth of a small picture, and frames often come one after another.
 #![expect(unsafe_code, reason = "threads borrow from the caller, who waits for them")]
 
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 type Each<'a> = dyn Fn(usize) + Sync + 'a;
 type Panicked = Mutex<Option<Box<dyn Any + Send>>>;
+
+/// How long a thread looks around before it sleeps: about what falling asleep and waking up take.
+const AWAKE: Duration = Duration::from_micros(if cfg!(miri) { 0 } else { 100 });
 
 #[derive(Debug)]
 pub(crate) struct Crew {
@@ -28,18 +33,19 @@ struct Shared {
     ended: Condvar,
     /// Held by whose work it is.
     taken: Mutex<()>,
+    /// Counts pieces of work: a helper does each at most once. Changed while `now` is locked, as
+    /// the next two are, and looked at without.
+    turn: AtomicU64,
+    /// Helpers that are at it.
+    helping: AtomicUsize,
+    over: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Now {
     work: Option<Work>,
-    /// Counts pieces of work: a helper does each at most once.
-    turn: u64,
     /// Helpers that have begun their life.
     alive: usize,
-    /// Helpers that are at it.
-    helping: usize,
-    over: bool,
 }
 
 /// What is to be done. All of it is on the stack of the caller, who stays until no helper uses it.
@@ -93,7 +99,8 @@ impl Crew {
         let work = Work { each, next: &raw const next, panicked: &raw const panicked, count };
         let ending = Ending(&self.shared);
         let mut now = self.shared.now();
-        (now.work, now.turn) = (Some(work), now.turn.wrapping_add(1));
+        now.work = Some(work);
+        self.shared.turn.fetch_add(1, Ordering::Relaxed);
         drop(now);
         for _ in 0..self.helpers.len().min(count.saturating_sub(1)) {
             self.shared.begun.notify_one();
@@ -110,7 +117,9 @@ impl Crew {
 
 impl Drop for Crew {
     fn drop(&mut self) {
-        self.shared.now().over = true;
+        let now = self.shared.now();
+        self.shared.over.store(true, Ordering::Relaxed);
+        drop(now);
         self.shared.begun.notify_all();
         for helper in self.helpers.drain(..) {
             // Helpers catch what they call.
@@ -124,9 +133,11 @@ struct Ending<'a>(&'a Shared);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
+        self.0.now().work = None;
+        let at_it = || self.0.helping.load(Ordering::Relaxed) > 0;
+        look_around(|| !at_it());
         let mut now = self.0.now();
-        now.work = None;
-        while now.helping > 0 {
+        while at_it() {
             now = self.0.ended.wait(now).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -143,13 +154,15 @@ impl Shared {
         let mut now = self.now();
         now.alive += 1;
         self.ended.notify_all();
-        while !now.over {
-            let Some(work) = now.work.filter(|_| now.turn != seen) else {
+        let is_over = || self.over.load(Ordering::Relaxed);
+        while !is_over() {
+            let turn = self.turn.load(Ordering::Relaxed);
+            let Some(work) = now.work.filter(|_| turn != seen) else {
                 now = self.begun.wait(now).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            seen = now.turn;
-            now.helping += 1;
+            seen = turn;
+            self.helping.fetch_add(1, Ordering::Relaxed);
             drop(now);
             // SAFETY: the caller waits until `helping` is zero again.
             unsafe {
@@ -159,10 +172,22 @@ impl Shared {
                 }
             }
             now = self.now();
-            now.helping -= 1;
-            if now.helping == 0 {
+            if self.helping.fetch_sub(1, Ordering::Relaxed) == 1 {
                 self.ended.notify_all();
             }
+            drop(now);
+            look_around(|| self.turn.load(Ordering::Relaxed) != seen || is_over());
+            now = self.now();
+        }
+    }
+}
+
+/// Waits a while for something to happen. Whether it has is to be seen under the lock.
+fn look_around(happened: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !happened() && start.elapsed() < AWAKE {
+        for _ in 0..16 {
+            std::hint::spin_loop();
         }
     }
 }
