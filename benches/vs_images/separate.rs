@@ -34,8 +34,7 @@ impl<'a> Separate<'a> {
         let (to_width, to_height) = task.to;
         let pixels = to_width * to_height * 3;
         let kind = if task.source == PixelFormat::Rgba { PixelType::U8x4 } else { PixelType::U8x3 };
-        let mut small = Image::new(to_width as u32, to_height as u32, kind);
-        small.buffer_mut().fill(114);
+        let small = Image::new(to_width as u32, to_height as u32, kind);
         Separate {
             task,
             frame,
@@ -108,6 +107,12 @@ impl<'a> Separate<'a> {
         };
         let Ok(source) = ImageRef::new(width, height, from, kind) else { return false };
         let (left, top, w, h) = self.task.content();
+        // What the picture does not cover; nobody knows what was there before.
+        let row = self.task.to.0 * kind.size();
+        let (above, below) = (top * row, (top + h) * row);
+        let square = self.small.buffer_mut();
+        square[..above].fill(114);
+        square[below..].fill(114);
         let place = (left as u32, top as u32, w as u32, h as u32);
         let Ok(mut into) =
             CroppedImageMut::new(&mut self.small, place.0, place.1, place.2, place.3)

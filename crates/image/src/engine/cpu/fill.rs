@@ -34,6 +34,7 @@ pub(crate) unsafe fn fill(recipe: &Recipe, target: &[PlaneAddress]) {
             let bytes = element(recipe, channel);
             pixel.get_mut(at..at + size).map(|into| into.copy_from_slice(&bytes[..size]))
         });
+        let grey = pixel.iter().all(|byte| *byte == pixel[0]).then(|| pixel[0]);
         for region in around.iter().filter(|region| region.width > 0 && region.height > 0) {
             let columns = region.x / first.across..(region.x + region.width).div_ceil(first.across);
             let rows = region.y / first.down..(region.y + region.height).div_ceil(first.down);
@@ -44,10 +45,11 @@ pub(crate) unsafe fn fill(recipe: &Recipe, target: &[PlaneAddress]) {
                 // SAFETY: the region is inside the image, whose plane is held to write; rows do
                 // not overlap.
                 unsafe {
-                    if row == rows.start {
-                        repeat(&pixel, out, len);
-                    } else {
-                        first_row.copy_to_nonoverlapping(out, len);
+                    match grey {
+                        // Nothing has to be read for it.
+                        Some(byte) => out.write_bytes(byte, len),
+                        None if row == rows.start => repeat(&pixel, out, len),
+                        None => first_row.copy_to_nonoverlapping(out, len),
                     }
                 }
             }

@@ -16,7 +16,7 @@ const FEWER: usize = 2;
 
 /// Bytes between the rows of a band up to which blocks are faster than whole rows: what the first
 /// table of page addresses covers, beside all else that is in use.
-const NEAR: usize = 40 * 4096;
+const NEAR: usize = 30 * 4096;
 
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
