@@ -365,3 +365,18 @@ fn info_lists_cameras_with_what_they_offer() {
     }
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
 }
+
+#[test]
+#[ignore = "needs a camera: tests/vm/test"]
+fn a_frame_is_converted_as_a_model_wants_it() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    for camera in cameras() {
+        let out = folder.path().join("frame.png");
+        let size = format!("{WIDTH}x{HEIGHT}");
+        let arguments = ["convert", path(&camera), out.to_str().unwrap(), "--to", &size];
+        let (_, errors, code) = run(&arguments);
+        assert_eq!((errors.as_str(), code), ("", Some(0)), "{camera}");
+        check_bars(&out, |colour| colour.to_vec());
+    }
+}
