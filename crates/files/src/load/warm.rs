@@ -14,7 +14,7 @@ use crate::source::{self, OpenFile};
 /// How many pieces are filled in turns before one way goes on.
 const TURNS: u64 = 8;
 /// After so many pieces the other way is tried again: files are not the same everywhere.
-const AGAIN: u64 = 16;
+const AGAIN: u64 = 64;
 
 /// What the two ways have cost.
 #[derive(Debug, Default)]
