@@ -31,7 +31,7 @@ pub struct PlanePlace {
 /// # Safety
 /// `fd` must stay open for the time of the call. A number that is no open descriptor at all is an
 /// error of the system, not undefined.
-unsafe fn descriptor<'a>(fd: c_int, what: &str) -> Outcome<BorrowedFd<'a>> {
+pub(crate) unsafe fn descriptor<'a>(fd: c_int, what: &str) -> Outcome<BorrowedFd<'a>> {
     if fd < 0 {
         return Err(Failure::invalid(format!("{what} is {fd}: a file descriptor is 0 or more")));
     }

@@ -71,7 +71,10 @@ fn of_image(error: &image::Error) -> Status {
         Error::Tensor(error) => of_tensor(error),
         Error::Memory(error) => of_memory(error),
         Error::NoEngine { .. } | Error::Engine { .. } => Status::Unavailable,
-        Error::Threads { .. } => Status::System,
+        Error::Threads { .. } | Error::Read { .. } | Error::Write { .. } | Error::Encoded(_) => {
+            Status::System
+        }
+        Error::NoPicture { .. } | Error::Undecodable { .. } => Status::Damaged,
         _ => Status::Invalid,
     }
 }

@@ -20,6 +20,8 @@ pub struct FileHandle {
     file: TensorFile,
     /// As C wants them, in the order of the file.
     names: Vec<CString>,
+    /// What else the file says, as C wants it.
+    metadata: Vec<(CString, CString)>,
 }
 
 /// Tensors that were loaded.
@@ -46,7 +48,9 @@ pub unsafe extern "C" fn tenure_file_open(
         let (path, room) = unsafe { (text(path, "path")?, out(file, "file")?) };
         let file = files::open(path)?;
         let names = file.entries().iter().map(|entry| c_text(entry.name())).collect();
-        give(room, FileHandle { file, names });
+        let pair = |(key, value): &(String, String)| (c_text(key), c_text(value));
+        let metadata = file.metadata().iter().map(pair).collect();
+        give(room, FileHandle { file, names, metadata });
         Ok(())
     })
 }
@@ -78,14 +82,55 @@ pub unsafe extern "C" fn tenure_file_name(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (file, name) = unsafe { (borrow(file, "file")?, out(name, "name")?) };
-        let found = file.names.get(index).ok_or_else(|| none(index, file.names.len()))?;
+        let found = file.names.get(index).ok_or_else(|| none("tensor", index, file.names.len()))?;
         name.write(found.as_ptr());
         Ok(())
     })
 }
 
-fn none(index: usize, count: usize) -> Failure {
-    let text = format!("there is no tensor {index}: there are {count}, counted from 0");
+/// How many things the file says besides its tensors, each a key and a value.
+///
+/// # Safety
+/// `file` is null or a file; `count` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_file_metadata_count(
+    file: *const FileHandle,
+    count: *mut usize,
+) -> Status {
+    guarded(|| {
+        // SAFETY: by the caller's promise.
+        let (file, count) = unsafe { (borrow(file, "file")?, out(count, "count")?) };
+        count.write(file.metadata.len());
+        Ok(())
+    })
+}
+
+/// One of the things that the file says, by its number. Valid until the file is freed.
+///
+/// # Safety
+/// `file` is null or a file; `key` and `value` are null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_file_metadata(
+    file: *const FileHandle,
+    index: usize,
+    key: *mut *const c_char,
+    value: *mut *const c_char,
+) -> Status {
+    guarded(|| {
+        // SAFETY: by the caller's promise.
+        let (file, key) = unsafe { (borrow(file, "file")?, out(key, "key")?) };
+        // SAFETY: by the caller's promise.
+        let value = unsafe { out(value, "value")? };
+        let found = file.metadata.get(index);
+        let (have, means) = found.ok_or_else(|| none("metadata", index, file.metadata.len()))?;
+        key.write(have.as_ptr());
+        value.write(means.as_ptr());
+        Ok(())
+    })
+}
+
+fn none(what: &str, index: usize, count: usize) -> Failure {
+    let text = format!("there is no {what} {index}: there are {count}, counted from 0");
     Failure::new(Status::NotFound, text)
 }
 
@@ -200,7 +245,8 @@ pub unsafe extern "C" fn tenure_loaded_tensor(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (loaded, tensor) = unsafe { (borrow(loaded, "loaded")?, out(tensor, "tensor")?) };
-        let found = loaded.tensors.get(index).ok_or_else(|| none(index, loaded.tensors.len()))?;
+        let found =
+            loaded.tensors.get(index).ok_or_else(|| none("tensor", index, loaded.tensors.len()))?;
         if !name.is_null() {
             // SAFETY: by the caller's promise.
             unsafe { out(name, "name")? }.write(found.0.as_ptr());

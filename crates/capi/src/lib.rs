@@ -20,10 +20,13 @@ pub mod convert;
 pub mod descriptor;
 pub mod dlpack;
 mod failure;
+#[cfg(linux_like)]
+pub mod fence;
 pub mod files;
 pub mod guarded;
 pub mod image;
 pub mod map;
+pub mod picture;
 pub mod plan;
 mod pointers;
 pub mod pool;

@@ -13,7 +13,7 @@ use crate::status::Status;
 use crate::tensor::TensorHandle;
 
 /// Turns image tensors into others. Made once and used for many pictures, from any thread.
-pub struct ProcessorHandle(ImageProcessor);
+pub struct ProcessorHandle(pub(crate) ImageProcessor);
 
 /// Where a converted picture lies in its destination, and the way back for detections.
 #[repr(C)]
@@ -33,7 +33,7 @@ pub struct PlacementFigures {
     pub to_destination: [f64; 6],
 }
 
-fn figures(placement: &Placement) -> PlacementFigures {
+pub(crate) fn figures(placement: &Placement) -> PlacementFigures {
     let content = placement.content();
     PlacementFigures {
         x: content.x,

@@ -129,6 +129,11 @@ fn files() {
 }
 
 #[test]
+fn pictures() {
+    test("pictures");
+}
+
+#[test]
 fn plans() {
     test("plans");
 }

@@ -2,12 +2,18 @@
 
 use std::io::Write;
 
-use tenure_tensor::{DType, ElementKind, ImageLayout, Layout, Tensor, TensorDyn, TensorMemory};
+use tenure_memory::{Access, Hold};
+use tenure_tensor::{
+    self as tensor, DType, Dyn, ElementKind, ImageLayout, Layout, Tensor, TensorDyn, TensorMemory,
+    TensorRead,
+};
 
-use crate::{Error, Result};
+use crate::Result;
 
 /// Bytes that are looked at together where elements are changed on their way.
 const CHUNK: usize = 4096;
+/// Bytes that are copied together where others may write them.
+const PIECE: usize = 1 << 18;
 
 /// The tensor as it is, if it lies together; otherwise a copy that does. Images have the shape that
 /// they have without row padding, all planes together.
@@ -39,17 +45,71 @@ pub(crate) fn layout<E: ElementKind>(tensor: &Tensor<E>) -> Result<Layout> {
     Ok(Layout::contiguous(dtype, tensor.shape())?)
 }
 
-/// Writes what [`together`] gave; truth values as 0 and 1, where ours may be any byte.
-pub(crate) fn write(writer: &mut impl Write, together: &TensorDyn) -> Result<()> {
-    let bytes = together.map_read()?;
-    if together.dtype() == DType::Bool {
-        for chunk in bytes.as_slice().chunks(CHUNK) {
+/// What [`together`] gave, held until it is written.
+pub(crate) struct Elements {
+    tensor: TensorDyn,
+    held: Held,
+}
+
+enum Held {
+    /// Nobody writes the bytes meanwhile.
+    Still(TensorRead<Dyn>),
+    /// Foreign code may, so there is no reference to them: they are copied, piece by piece.
+    Lent(Hold),
+}
+
+impl Elements {
+    pub(crate) fn hold(together: TensorDyn) -> Result<Elements> {
+        let held = match together.map_read() {
+            Ok(still) => Held::Still(still),
+            Err(tensor::Error::Memory(error)) if error.is_busy() => {
+                let span = together.layout().span();
+                let hold = together.buffer().hold(Access::KernelRead, span);
+                Held::Lent(hold.map_err(tensor::Error::from)?)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Elements { tensor: together, held })
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        self.tensor.shape()
+    }
+
+    /// Writes the elements; truth values as 0 and 1, where ours may be any byte.
+    pub(crate) fn write(&self, writer: &mut impl Write) -> Result<()> {
+        // A mapped file that was cut off meanwhile has zeros for its end.
+        match &self.held {
+            Held::Still(bytes) => {
+                self.write_bytes(writer, bytes.as_slice())?;
+                Ok(bytes.intact()?)
+            }
+            Held::Lent(hold) => {
+                let span = self.tensor.layout().span();
+                let mut piece = vec![0; PIECE.min(span.len())];
+                for start in span.clone().step_by(PIECE) {
+                    let end = span.end.min(start.saturating_add(PIECE));
+                    piece.truncate(end - start);
+                    let bytes =
+                        self.tensor.buffer().slice(start..end).map_err(tensor::Error::from)?;
+                    let layout = Layout::contiguous(DType::U8, &[end - start])
+                        .map_err(tensor::Error::from)?;
+                    TensorDyn::from_buffer(bytes, layout)?.copy_to_flat(&mut piece)?;
+                    self.write_bytes(writer, &piece)?;
+                }
+                Ok(hold.raw().intact().map_err(tensor::Error::from)?)
+            }
+        }
+    }
+
+    fn write_bytes(&self, writer: &mut impl Write, bytes: &[u8]) -> Result<()> {
+        if self.tensor.dtype() != DType::Bool {
+            return Ok(writer.write_all(bytes)?);
+        }
+        for chunk in bytes.chunks(CHUNK) {
             let values: Vec<u8> = chunk.iter().map(|byte| u8::from(*byte != 0)).collect();
             writer.write_all(&values)?;
         }
-    } else {
-        writer.write_all(bytes.as_slice())?;
+        Ok(())
     }
-    // A mapped file that was cut off meanwhile has zeros for its end.
-    bytes.intact().map_err(Error::from)
 }

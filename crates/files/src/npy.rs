@@ -9,7 +9,8 @@ use std::io::Write;
 
 use tenure_tensor::{DType, ElementKind, Tensor};
 
-use crate::{Error, Result, flat};
+use crate::flat::{self, Elements};
+use crate::{Error, Result};
 
 mod read;
 mod save;
@@ -43,15 +44,15 @@ const ALIGNMENT: usize = 64;
 ///
 /// # Errors
 /// [`Error::NoSuchType`] for types that numpy does not have (bf16 and those below 16 bits that are
-/// no integers), before anything is written; if the tensor cannot be read (somebody writes it);
-/// and [`Error::Io`], after a part of the file was written.
+/// no integers), before anything is written; if the tensor cannot be read (somebody maps it to
+/// write; what foreign code may write is read as it is); and [`Error::Io`], after a part of the
+/// file was written.
 pub fn write<E: ElementKind>(mut writer: impl Write, tensor: &Tensor<E>) -> Result<()> {
     let descr = descr(tensor.dtype())?;
-    let together = flat::together(tensor)?;
-    // Held from here on, so that a tensor that somebody writes leaves nothing written.
-    let _held = together.map_read()?;
-    writer.write_all(&head(descr, together.shape()))?;
-    flat::write(&mut writer, &together)?;
+    // Held from here on, so that a tensor that cannot be read leaves nothing written.
+    let elements = Elements::hold(flat::together(tensor)?)?;
+    writer.write_all(&head(descr, elements.shape()))?;
+    elements.write(&mut writer)?;
     Ok(writer.flush()?)
 }
 

@@ -63,27 +63,71 @@ struct Line {
     _bytes: [u8; 64],
 }
 
-/// Fills lines.
+/// Bytes ahead of what is loaded that the processor is asked for.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 1024;
+
+/// Fills lines, with the widest stores that the processor has: halves of a line keep up with
+/// `memcpy`, quarters take a fifth longer.
 ///
 /// # Safety
 /// `from` must be valid for reads of as many bytes as `to` has, and none of them may be in `to`.
 #[cfg(target_arch = "x86_64")]
 unsafe fn stream(from: *const u8, to: &mut [Line]) {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    // SAFETY: the caller promises the bytes, and the processor was asked for its instructions.
+    unsafe {
+        match is_x86_feature_detected!("avx") {
+            true => stream_halves(from, to),
+            false => stream_quarters(from, to),
+        }
+    }
+    // SAFETY: orders the stores before what other threads are told afterwards; needs SSE, which
+    // every processor of this architecture has.
+    unsafe { std::arch::x86_64::_mm_sfence() };
+}
+
+/// # Safety
+/// As [`stream`], on a processor with AVX.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+unsafe fn stream_halves(from: *const u8, to: &mut [Line]) {
+    use std::arch::x86_64::{
+        __m256i, _MM_HINT_NTA, _mm_prefetch, _mm256_loadu_si256, _mm256_stream_si256,
+    };
+    for (index, line) in to.iter_mut().enumerate() {
+        // SAFETY: the caller promises the bytes; a line has two registers and is aligned to them.
+        // A prefetch reads nothing, wherever it points.
+        unsafe {
+            let from = from.add(index * size_of::<Line>());
+            _mm_prefetch::<_MM_HINT_NTA>(from.wrapping_add(AHEAD).cast());
+            let (from, to) = (from.cast::<__m256i>(), ptr::from_mut(line).cast::<__m256i>());
+            let (low, high) = (_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1)));
+            _mm256_stream_si256(to, low);
+            _mm256_stream_si256(to.add(1), high);
+        }
+    }
+}
+
+/// # Safety
+/// As [`stream`].
+#[cfg(target_arch = "x86_64")]
+unsafe fn stream_quarters(from: *const u8, to: &mut [Line]) {
+    use std::arch::x86_64::{
+        __m128i, _MM_HINT_NTA, _mm_loadu_si128, _mm_prefetch, _mm_stream_si128,
+    };
     for (index, line) in to.iter_mut().enumerate() {
         // SAFETY: the caller promises the bytes; a line has four registers and is aligned to them.
+        // A prefetch reads nothing, wherever it points.
         unsafe {
-            let from = from.add(index * size_of::<Line>()).cast::<__m128i>();
-            let to = ptr::from_mut(line).cast::<__m128i>();
+            let from = from.add(index * size_of::<Line>());
+            _mm_prefetch::<_MM_HINT_NTA>(from.wrapping_add(AHEAD).cast());
+            let (from, to) = (from.cast::<__m128i>(), ptr::from_mut(line).cast::<__m128i>());
             let words = [0, 1, 2, 3].map(|word| _mm_loadu_si128(from.add(word)));
             for (word, value) in words.into_iter().enumerate() {
                 _mm_stream_si128(to.add(word), value);
             }
         }
     }
-    // SAFETY: orders the stores before what other threads are told afterwards; needs SSE, which
-    // every processor of this architecture has.
-    unsafe { _mm_sfence() };
 }
 
 /// Fills lines.
@@ -100,6 +144,17 @@ unsafe fn stream(from: *const u8, to: &mut [Line]) {
 mod tests {
     use super::*;
     use std::io::Write;
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn narrow_stores_fill_the_same_lines() {
+        let from: Vec<u8> = (0..1000u32).map(|n| (n % 251) as u8).collect();
+        let mut lines = [Line { _bytes: [0; 64] }; 15];
+        // SAFETY: there are more bytes than the lines have, somewhere else.
+        unsafe { stream_quarters(from[1..].as_ptr(), &mut lines) };
+        let bytes = lines.map(|line| line._bytes);
+        assert_eq!(bytes.as_flattened(), &from[1..961]);
+    }
 
     #[test]
     fn every_part_of_a_file_is_copied() {

@@ -9,6 +9,7 @@ use pyo3::ffi::{
     PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName, PyObject,
 };
 use pyo3::prelude::*;
+use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::PyCapsule;
 use tenure::dlpack::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLPackExchangeAPI};
 use tenure::dlpack::{ExchangeTable, Exported, Legacy, Managed, ManagedStruct, Versioned};
@@ -75,8 +76,13 @@ pub(crate) enum Taken {
     Legacy(Legacy),
 }
 
-/// Takes the structure out of a capsule, once.
+/// Takes the structure out of a capsule, once, also if several threads want it.
 pub(crate) fn take(capsule: &Bound<'_, PyCapsule>) -> Answer<Taken> {
+    with_critical_section(capsule, || take_held(capsule))
+}
+
+/// The same for whoever keeps other threads away.
+fn take_held(capsule: &Bound<'_, PyCapsule>) -> Answer<Taken> {
     if let Some(managed) = take_as(capsule)? {
         return Ok(Taken::Versioned(managed));
     }

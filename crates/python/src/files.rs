@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString};
+use tenure::TensorDyn;
 use tenure::files::safetensors::{self, Save};
 use tenure::files::{self, Entry, TensorFile, npy};
 
@@ -42,26 +43,24 @@ pub(crate) fn save(
 ) -> Answer<u64> {
     let py = tensors.py();
     if let Ok(tensor) = tensors.cast::<Tensor>() {
-        let tensor = tensor.get();
-        return py.detach(|| Ok(npy::save(path, &tensor.undisturbed()?)?));
+        let tensor = &tensor.get().tensor;
+        return py.detach(|| Ok(npy::save(path, tensor)?));
     }
     let Ok(tensors) = tensors.cast::<PyMapping>() else {
         let message = "save a tensor, or a mapping of names to tensors";
         return Err(PyTypeError::new_err(message).into());
     };
-    let mut named: Vec<(String, Py<Tensor>)> = vec![];
+    let mut named: Vec<(String, TensorDyn)> = vec![];
     for item in tensors.items()?.iter() {
         let (name, tensor): (String, Bound<'_, Tensor>) = item.extract()?;
-        named.push((name, tensor.unbind()));
+        named.push((name, tensor.get().tensor.share()));
     }
     let mut how = Save::default();
     how.metadata = metadata.unwrap_or_default().into_iter().collect();
     py.detach(|| {
-        let mut ready = vec![];
-        for (name, tensor) in &named {
-            ready.push((name.as_str(), tensor.get().undisturbed()?));
-        }
-        Ok(safetensors::save(path, &ready, &how)?)
+        let named: Vec<_> =
+            named.iter().map(|(name, tensor)| (name.as_str(), tensor.share())).collect();
+        Ok(safetensors::save(path, &named, &how)?)
     })
 }
 

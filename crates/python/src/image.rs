@@ -146,6 +146,6 @@ pub(crate) fn save_image(
     path: PathBuf,
     picture: &Bound<'_, Tensor>,
 ) -> Answer<u64> {
-    let picture = picture.get();
-    py.detach(|| Ok(codec::save(&picture.undisturbed()?, &path)?))
+    let picture = &picture.get().tensor;
+    Ok(py.detach(|| codec::save(picture, &path))?)
 }

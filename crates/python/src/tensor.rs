@@ -10,8 +10,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi::Py_buffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tenure::memory::Access;
-use tenure::{DType, TensorDyn, TensorMemory};
+use tenure::{DType, TensorDyn};
 
 use crate::buffer::{self, Shown};
 use crate::dlpack::{self, Device};
@@ -37,19 +36,6 @@ pub(crate) struct Tensor {
 impl Tensor {
     pub(crate) fn new(tensor: TensorDyn) -> Tensor {
         Tensor { tensor, addressed: OnceLock::new() }
-    }
-
-    /// The tensor for work that makes references to its bytes: a copy, if Python can write them
-    /// meanwhile.
-    pub(crate) fn undisturbed(&self) -> Answer<TensorDyn> {
-        let tensor = &self.tensor;
-        if tensor.is_multi_buffer() {
-            return Ok(tensor.share());
-        }
-        match tensor.buffer().hold(Access::Read, tensor.layout().span()) {
-            Err(error) if error.is_busy() => Ok(tensor.to(Some(TensorMemory::Mem))?),
-            held => Ok(held.map(|_| tensor.share())?),
-        }
     }
 }
 

@@ -64,6 +64,21 @@ def test_numpy_reads_what_is_saved(tmp_path):
         assert np.array_equal(np.asarray(tenure.open(tmp_path / "y.npy")["y"]), array)
 
 
+def test_saving_what_is_mapped_to_write(tmp_path):
+    t = Tensor((512, 300), "f32")
+    array, picture = np.asarray(t), Tensor.image(31, 17, "rgb")
+    array[:] = np.arange(t.size).reshape(t.shape)
+    with t.map() as view, picture.map() as pixels:
+        tenure.save(tmp_path / "x.npy", t)
+        tenure.save(tmp_path / "x.safetensors", {"x": t, "y": t[:, ::2]})
+        tenure.save_image(tmp_path / "x.png", picture)
+        assert view[0, 1] == 1 and pixels.nbytes >= 31 * 17 * 3
+    assert np.array_equal(np.load(tmp_path / "x.npy"), array)
+    saved = tenure.open(tmp_path / "x.safetensors")
+    assert np.array_equal(np.asarray(saved["x"]), array)
+    assert np.array_equal(np.asarray(saved["y"]), array[:, ::2])
+
+
 def test_safetensors_reads_what_is_saved(model):
     numpy = pytest.importorskip("safetensors.numpy")
     assert np.array_equal(numpy.load_file(model)["a"], np.asarray(tenure.open(model)["a"]))

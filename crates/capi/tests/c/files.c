@@ -98,9 +98,41 @@ static void an_array(const char *folder) {
     tenure_tensor_free(tensor);
 }
 
+static void what_it_says(const char *folder) {
+    const size_t shape[] = {3};
+    const char *names[] = {"x"}, *keys[] = {"made", "by"}, *values[] = {"here", "us"};
+    const char *key = NULL, *value = NULL;
+    tenure_tensor_t *tensor = counting(shape, 1);
+    tenure_file_t *file = NULL;
+    char path[4096];
+    size_t count = 9;
+    snprintf(path, sizeof path, "%s/said.safetensors", folder);
+    OK(tenure_save_safetensors(path, names, &tensor, 1));
+    OK(tenure_file_open(path, &file));
+    OK(tenure_file_metadata_count(file, &count));
+    CHECK(count == 0);
+    tenure_file_free(file);
+    OK(tenure_save_safetensors_with_metadata(path, names, &tensor, 1, keys, values, 2));
+    OK(tenure_file_open(path, &file));
+    OK(tenure_file_metadata_count(file, &count));
+    CHECK(count == 2);
+    for (size_t i = 0; i < count; i++) {
+        OK(tenure_file_metadata(file, i, &key, &value));
+        CHECK(strcmp(key, "made") == 0 ? strcmp(value, "here") == 0
+                                       : strcmp(key, "by") == 0 && strcmp(value, "us") == 0);
+    }
+    FAILS(TENURE_STATUS_NOT_FOUND, "there are 2", tenure_file_metadata(file, 2, &key, &value));
+    FAILS(TENURE_STATUS_NULL, "value", tenure_file_metadata(file, 0, &key, NULL));
+    FAILS(TENURE_STATUS_NULL, "keys",
+          tenure_save_safetensors_with_metadata(path, names, &tensor, 1, NULL, values, 2));
+    tenure_file_free(file);
+    tenure_tensor_free(tensor);
+}
+
 int main(int count, char **arguments) {
     CHECK(count == 2);
     a_model(arguments[1]);
     an_array(arguments[1]);
+    what_it_says(arguments[1]);
     return 0;
 }

@@ -1,6 +1,7 @@
 //! Byte by byte, and without gaps from every layout.
 #![expect(clippy::indexing_slicing, reason = "a wrong index is a failed test")]
 
+use tenure_memory::Access;
 use tenure_tensor::{Bool, PixelFormat, TensorDyn, TensorMemory};
 
 use super::*;
@@ -154,4 +155,28 @@ fn what_cannot_be_written_says_so() {
     assert!(matches!(&error, Error::Io(cause) if cause.kind() == std::io::ErrorKind::StorageFull));
     let _map = t.map().unwrap();
     assert!(matches!(write(vec![], &t), Err(Error::Tensor(_))));
+}
+
+#[test]
+fn what_foreign_code_may_write_is_written_as_it_is() {
+    // More than one piece, and not a multiple of it.
+    let values: Vec<u32> = (0..200_003).collect();
+    let t = Tensor::from_slice(&values, &[values.len()]).unwrap();
+    let expected = written(&t);
+    let truth = Tensor::<Bool>::new(&[3], Some(TensorMemory::Mem), None).unwrap();
+    let nothing = Tensor::<u8>::new(&[0], Some(TensorMemory::Mem), None).unwrap();
+    let lent = [&t.to_dyn(), &truth.to_dyn(), &nothing.to_dyn()].map(|t| {
+        let whole = 0..t.buffer().len();
+        t.buffer().hold(Access::ExportWrite, whole).unwrap()
+    });
+    assert!(t.map_read().is_err(), "references are excluded");
+    assert_eq!(written(&t), expected);
+    assert_eq!(parts(&written(&truth)).1, [0, 0, 0]);
+    assert!(parts(&written(&nothing)).1.is_empty());
+    drop(lent);
+    let writing = t.map().unwrap();
+    let mut file = vec![];
+    assert!(write(&mut file, &t).is_err());
+    assert!(file.is_empty(), "nothing of it");
+    drop(writing);
 }

@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 use tenure_tensor::{DType, Layout, TensorDyn};
 
 use super::{LONGEST, METADATA, WORDS};
+use crate::flat::{self, Elements};
 use crate::whole::{self, Existing};
-use crate::{Error, Format, Result, flat};
+use crate::{Error, Format, Result};
 
 /// Where tensors begin is a multiple of this: a page, on every machine that has small ones.
 const PAGE: usize = 4096;
@@ -54,7 +55,7 @@ pub fn save(path: impl AsRef<Path>, tensors: &[(&str, TensorDyn)], how: &Save) -
     whole::write_durably(path, Existing::Replace, |out| {
         out.write_all(&head)?;
         for Placed { tensor, .. } in &order {
-            flat::write(out, &flat::together(tensor)?)?;
+            Elements::hold(flat::together(tensor)?)?.write(out)?;
         }
         Ok::<(), Error>(())
     })

@@ -1,6 +1,6 @@
 //! The rows of a packed picture, with any row stride.
 
-use tenure_tensor::{Dyn, TensorDyn, TensorMap, TensorRead};
+use tenure_tensor::{self as tensor, Dyn, TensorDyn, TensorMap, TensorMemory, TensorRead};
 
 use crate::Result;
 
@@ -44,8 +44,17 @@ impl RowsMut {
 }
 
 impl Rows {
-    /// Maps the only plane of a picture.
+    /// Maps the only plane of a picture; a copy of it, if foreign code may write it meanwhile.
     pub(super) fn new(picture: &TensorDyn) -> Result<Rows> {
+        match Rows::of(picture) {
+            Err(tensor::Error::Memory(error)) if error.is_busy() => {
+                Ok(Rows::of(&picture.to(Some(TensorMemory::Mem))?)?)
+            }
+            rows => Ok(rows?),
+        }
+    }
+
+    fn of(picture: &TensorDyn) -> tensor::Result<Rows> {
         let (stride, bytes) = pitch(picture);
         Ok(Rows { map: picture.plane(0)?.map_read()?, stride, bytes })
     }

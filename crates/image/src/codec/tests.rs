@@ -217,3 +217,17 @@ fn saved_files_are_whole() {
     assert!(error.contains("b.png cannot be read"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
 }
+
+#[test]
+fn what_foreign_code_may_write_is_encoded_as_it_is() {
+    // Rows with gaps, which the copy does not have.
+    let t = picture(31, 17, PixelFormat::Rgb, Some(128));
+    let (png, jpeg) = (png_of(&t), jpeg_of(&t, 90));
+    let lent = t.buffer().hold(tenure_memory::Access::ExportWrite, 0..t.buffer().len()).unwrap();
+    assert!(t.map_read().is_err(), "references are excluded");
+    assert_eq!((png_of(&t), jpeg_of(&t, 90)), (png, jpeg));
+    drop(lent);
+    let writing = t.map().unwrap();
+    assert!(encode_png(&t, &mut vec![]).is_err());
+    drop(writing);
+}

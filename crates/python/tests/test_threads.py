@@ -1,0 +1,109 @@
+"""Many threads at the same objects: with a Python that lets them run at once, at once."""
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tenure
+from tenure import Tensor
+
+THREADS = 8
+ROUNDS = 300
+
+
+def together(work):
+    """What each of the threads returned, or the first that any of them raised."""
+    start, answers, raised = threading.Barrier(THREADS), [], []
+
+    def run(index):
+        start.wait()
+        try:
+            answers.append(work(index))
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if raised:
+        raise raised[0]
+    return answers
+
+
+def test_importing_leaves_threads_alone():
+    # What is made without a lock stays without one: this package does not ask for it.
+    expected = getattr(sys, "_is_gil_enabled", lambda: True)
+    script = "import sys, tenure; print(getattr(sys, '_is_gil_enabled', lambda: True)())"
+    run = [sys.executable, "-W", "error", "-c", script]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, str(expected())), done.stderr
+
+
+def test_views_of_one_tensor():
+    t = Tensor((THREADS, 1024), "i32", "shm")
+
+    def work(index):
+        for _ in range(ROUNDS):
+            np.from_dlpack(t[index])[:] += 1
+            with t[index].map() as view:
+                view[0] += 1
+            assert memoryview(t)[index, 1] > 0
+            assert np.asarray(t).shape == t.shape and t.__array_interface__["shape"] == t.shape
+            assert tenure.from_dlpack(t.__dlpack__(max_version=(1, 0)))[index].size == 1024
+
+    together(work)
+    array = np.asarray(t)
+    assert (array[:, 1:] == ROUNDS).all() and (array[:, 0] == 2 * ROUNDS).all()
+
+
+def test_a_capsule_is_taken_once():
+    for _ in range(ROUNDS):
+        capsule = np.arange(3).__dlpack__(max_version=(1, 0))
+
+        def take(_):
+            try:
+                return tenure.from_dlpack(capsule)
+            except BufferError:
+                return None
+
+        taken = [tensor for tensor in together(take) if tensor is not None]
+        assert len(taken) == 1 and memoryview(taken[0]).tolist() == [0, 1, 2]
+
+
+def test_a_block_is_entered_once():
+    for _ in range(ROUNDS // 10):
+        mapped = Tensor((4,), "u8").map()
+
+        def enter(_):
+            try:
+                return mapped.__enter__()
+            except BufferError:
+                return None
+
+        assert sum(view is not None for view in together(enter)) == 1
+        mapped.__exit__(None, None, None)
+
+
+def test_files_and_pictures(tmp_path):
+    t = Tensor((256, 256), "f32")
+    np.asarray(t)[:] = 1
+    processor = tenure.ImageProcessor()
+    picture = Tensor.image(64, 64, "rgb")
+
+    def work(index):
+        for round in range(ROUNDS // 30):
+            path = tmp_path / f"{index}.safetensors"
+            tenure.save(path, {"x": t})
+            assert float(np.asarray(tenure.open(path).load(memory="mem")["x"]).sum()) == t.size
+            small = Tensor.image(32, 32, "rgb")
+            processor.convert(picture, small)
+        return round
+
+    together(work)
+    with pytest.raises(ValueError):
+        together(lambda _: Tensor((-1,)))
