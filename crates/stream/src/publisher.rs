@@ -3,6 +3,7 @@
 mod builder;
 mod claimed;
 mod core;
+mod fences;
 mod growth;
 mod homes;
 mod rate;

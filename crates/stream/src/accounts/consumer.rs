@@ -52,6 +52,11 @@ impl<L> Consumer<L> {
         self.held.len()
     }
 
+    /// Whether it holds this frame.
+    pub(crate) fn holds(&self, slot: usize, sequence: u64) -> bool {
+        self.held.contains(&(slot, sequence))
+    }
+
     /// Credits that count as granted.
     pub(super) fn promised(&self) -> usize {
         if self.out { self.held.len() } else { self.credits }
@@ -104,7 +109,7 @@ impl<L> Consumer<L> {
     }
 
     /// Slot and sequence of every frame that it holds.
-    pub(super) fn frames(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+    pub(crate) fn frames(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.held.iter().copied()
     }
 }

@@ -20,6 +20,7 @@ use tenure_memory::share::{Peer, peer};
 
 use super::Shared;
 use super::builder::Policy;
+use super::core::Core;
 use super::growth::refuse;
 use crate::directory::{Place, set_mode};
 use crate::wire::{Fault, Request, VERSION};
@@ -27,6 +28,8 @@ use crate::{Error, Result, clock, socket};
 
 /// How long somebody may stand at the door without a word.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How often to look for fences that keep memory of the user's.
+const FENCES_EVERY: Duration = Duration::from_millis(2);
 /// How many may stand there.
 const MOST_WAITING: usize = 64;
 
@@ -148,8 +151,9 @@ impl Door {
         }
         shared.with(|core| {
             for consumer in core.accounts.consumers() {
+                let Some(socket) = &consumer.link.socket else { continue };
                 let data = epoll::EventData::new_u64(consumer.id << 2 | about::CONSUMER);
-                epoll::modify(&self.epoll, &consumer.link.socket, data, self.flags())
+                epoll::modify(&self.epoll, socket, data, self.flags())
                     .map_err(|errno| Error::system("watching a consumer", errno))?;
             }
             Ok(())
@@ -193,7 +197,12 @@ impl Shared {
     pub(super) fn serve_on(&self) {
         loop {
             let waiting = !locked(&self.door.waiting).is_empty();
-            let timeout = if waiting { Some(PATIENCE / 4) } else { self.door.look_every };
+            let fenced = self.with(|core| !core.fences.is_empty() && core.accounts.lends());
+            let timeout = match (fenced, waiting) {
+                (true, _) => Some(FENCES_EVERY),
+                (false, true) => Some(PATIENCE / 4),
+                (false, false) => self.door.look_every,
+            };
             if self.serve(timeout).is_err() {
                 // Out of memory for a moment, say; not to be asked again at once.
                 std::thread::sleep(Duration::from_millis(50));
@@ -229,6 +238,7 @@ impl Shared {
                 }
             }
         }
+        self.with(Core::settle_fences);
         locked(&self.door.waiting).retain(|_, waiting| waiting.since.elapsed() < PATIENCE);
         if self.door.look_every.is_some() {
             self.with(|core| core.evict_stuck(clock::now()));
