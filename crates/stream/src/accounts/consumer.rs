@@ -97,7 +97,8 @@ impl<L> Consumer<L> {
         index.map(|index| self.held.swap_remove(index)).is_some()
     }
 
-    pub(super) fn forget(&mut self, slot: usize) {
+    /// It does not have the slot's memory any more.
+    pub(crate) fn forget(&mut self, slot: usize) {
         if let Some(known) = self.known.get_mut(slot) {
             *known = 0;
         }

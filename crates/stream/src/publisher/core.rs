@@ -60,6 +60,8 @@ pub(super) struct Core {
     /// Links that the service no longer has to listen to: closed with the trash.
     pub(super) closed: SmallVec<[OwnedFd; 2]>,
     pub(super) fences: Vec<Fenced>,
+    /// What the service waits with.
+    pub(super) epoll: Arc<OwnedFd>,
 }
 
 /// What reading from a consumer came to.
@@ -74,7 +76,12 @@ enum Heard {
 }
 
 impl Core {
-    pub(super) fn new(limits: Limits, spec: Option<Arc<Spec>>, patience: Option<u64>) -> Core {
+    pub(super) fn new(
+        limits: Limits,
+        spec: Option<Arc<Spec>>,
+        patience: Option<u64>,
+        epoll: Arc<OwnedFd>,
+    ) -> Core {
         Core {
             accounts: Accounts::new(limits),
             homes: vec![],
@@ -87,6 +94,7 @@ impl Core {
             patience,
             closed: SmallVec::new(),
             fences: vec![],
+            epoll,
         }
     }
 
@@ -129,6 +137,7 @@ impl Core {
 
     /// Gives new memory to a slot.
     pub(super) fn install(&mut self, slot: usize, owned: &Arc<Owned>) {
+        self.tell_to_forget(slot);
         self.accounts.renew(slot);
         self.set_home(slot, Home::Owned(Arc::clone(owned)));
     }
@@ -297,8 +306,24 @@ impl Core {
             Some(Home::Borrowed(_, kept)) => {
                 self.trash.push(Home::Borrowed(SmallVec::new(), kept.take()));
             }
-            Some(home) => self.trash.push(std::mem::replace(home, Home::Vacant)),
+            Some(home) => {
+                self.trash.push(std::mem::replace(home, Home::Vacant));
+                self.tell_to_forget(slot);
+            }
             None => {}
+        }
+    }
+
+    /// Lets consumers know that they need not keep a slot's memory. One that does not hear it
+    /// keeps it until the slot has another.
+    pub(super) fn tell_to_forget(&mut self, slot: usize) {
+        let generation = self.accounts.slot(slot).map_or(0, |slot| slot.generation);
+        let packet = Answer::Forget { slot: slot as u32, generation }.encode();
+        for consumer in self.accounts.consumers_mut() {
+            if consumer.knows(slot, generation) && generation > 0 {
+                let _ = consumer.link.send(&[IoSlice::new(&packet)], &[]);
+                consumer.forget(slot);
+            }
         }
     }
 

@@ -6,9 +6,11 @@
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use rustix::event::epoll;
 use tenure_memory::Fence;
 
 use super::core::Core;
+use super::service::about;
 use crate::accounts::Known;
 use crate::clock;
 
@@ -39,6 +41,11 @@ impl Core {
         }
         let lasting = is_sync_file(&fence);
         let Ok(fence) = Fence::from_fd(fence) else { return false };
+        // Whoever serves looks at the fences when one is done.
+        let data = epoll::EventData::new_u64(about::WAKE);
+        if epoll::add(&*self.epoll, fence.fd(), data, epoll::EventFlags::IN).is_err() {
+            return false;
+        }
         self.fences.push(Fenced { consumer, slot, sequence, fence, lasting });
         true
     }
@@ -58,6 +65,8 @@ impl Core {
                 Err(_) => true,
             };
             if done {
+                // Others have the same fence, so that closing it would not end this.
+                let _ = epoll::delete(&*self.epoll, fenced.fence.fd());
                 let Fenced { consumer, slot, sequence, .. } = *fenced;
                 // It may have been put out and have lost the slot meanwhile.
                 let released = self.accounts.release(consumer, slot, sequence, Known::Memory, now);
@@ -105,7 +114,14 @@ impl Core {
         let over =
             |it: &&crate::accounts::Consumer<super::core::Link>| it.link.gone() && it.held() == 0;
         while let Some(id) = self.accounts.consumers().iter().find(over).map(|it| it.id) {
-            self.fences.retain(|fenced| fenced.consumer != id);
+            let epoll = &self.epoll;
+            self.fences.retain(|fenced| {
+                let other = fenced.consumer != id;
+                if !other {
+                    let _ = epoll::delete(&**epoll, fenced.fence.fd());
+                }
+                other
+            });
             self.leave(id);
         }
     }

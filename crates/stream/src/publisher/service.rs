@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
@@ -28,21 +28,20 @@ use crate::{Error, Result, clock, socket};
 
 /// How long somebody may stand at the door without a word.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often to look for fences that keep memory of the user's.
-const FENCES_EVERY: Duration = Duration::from_millis(2);
 /// How many may stand there.
 const MOST_WAITING: usize = 64;
 
 /// What an event is about, in the two lowest bits of its number.
-mod about {
+pub(super) mod about {
     pub(super) const LISTENER: u64 = 0;
-    pub(super) const WAKE: u64 = 1;
+    /// Somebody only wants the service to look around.
+    pub(in super::super) const WAKE: u64 = 1;
     pub(super) const WAITING: u64 = 2;
     pub(super) const CONSUMER: u64 = 3;
 }
 
 pub(super) struct Door {
-    epoll: OwnedFd,
+    epoll: Arc<OwnedFd>,
     wake: OwnedFd,
     /// Listener and lock, until the stream is closed.
     open: Mutex<Option<Open>>,
@@ -112,7 +111,7 @@ impl Door {
         fs::rename(&bound, &path)
             .map_err(|cause| Error::Directory { path: path.clone(), cause })?;
         Ok(Door {
-            epoll,
+            epoll: Arc::new(epoll),
             wake,
             open: Mutex::new(Some(Open { listener, _lock: lock })),
             waiting: Mutex::new(HashMap::new()),
@@ -125,8 +124,8 @@ impl Door {
         })
     }
 
-    pub(super) fn epoll(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+    pub(super) fn epoll(&self) -> &Arc<OwnedFd> {
+        &self.epoll
     }
 
     /// Lets nobody in any more and gives the name up.
@@ -153,7 +152,7 @@ impl Door {
             for consumer in core.accounts.consumers() {
                 let Some(socket) = &consumer.link.socket else { continue };
                 let data = epoll::EventData::new_u64(consumer.id << 2 | about::CONSUMER);
-                epoll::modify(&self.epoll, socket, data, self.flags())
+                epoll::modify(&*self.epoll, socket, data, self.flags())
                     .map_err(|errno| Error::system("watching a consumer", errno))?;
             }
             Ok(())
@@ -169,7 +168,7 @@ impl Door {
     /// Watches a consumer that is let in.
     pub(super) fn watch_consumer(&self, socket: BorrowedFd<'_>, id: u64) -> Result<(), Errno> {
         let data = epoll::EventData::new_u64(id << 2 | about::CONSUMER);
-        epoll::add(&self.epoll, socket, data, self.flags())
+        epoll::add(&*self.epoll, socket, data, self.flags())
     }
 
     /// Whether a process may subscribe.
@@ -197,12 +196,7 @@ impl Shared {
     pub(super) fn serve_on(&self) {
         loop {
             let waiting = !locked(&self.door.waiting).is_empty();
-            let fenced = self.with(|core| !core.fences.is_empty() && core.accounts.lends());
-            let timeout = match (fenced, waiting) {
-                (true, _) => Some(FENCES_EVERY),
-                (false, true) => Some(PATIENCE / 4),
-                (false, false) => self.door.look_every,
-            };
+            let timeout = if waiting { Some(PATIENCE / 4) } else { self.door.look_every };
             if self.serve(timeout).is_err() {
                 // Out of memory for a moment, say; not to be asked again at once.
                 std::thread::sleep(Duration::from_millis(50));
@@ -222,7 +216,7 @@ impl Shared {
             data: epoll::EventData::new_u64(about::WAKE),
         };
         let mut events = [nothing; 32];
-        let count = match epoll::wait(&self.door.epoll, &mut events, timeout.as_ref()) {
+        let count = match epoll::wait(&*self.door.epoll, &mut events, timeout.as_ref()) {
             Ok(count) => count,
             Err(Errno::INTR) => 0,
             Err(errno) => return Err(Error::system("waiting for consumers", errno)),
@@ -302,7 +296,7 @@ impl Shared {
             *next
         };
         let data = epoll::EventData::new_u64(number << 2 | about::WAITING);
-        if epoll::add(&self.door.epoll, &socket, data, epoll::EventFlags::IN).is_ok() {
+        if epoll::add(&*self.door.epoll, &socket, data, epoll::EventFlags::IN).is_ok() {
             waiting.insert(number, Waiting { socket, peer, since: Instant::now() });
         }
     }
@@ -315,7 +309,7 @@ impl Shared {
         let mut packet = [0; 64];
         let Ok(received) = socket::receive(socket.as_fd(), &mut packet, false) else { return };
         // Known by its number as a consumer from now on.
-        let _ = epoll::delete(&self.door.epoll, &socket);
+        let _ = epoll::delete(&*self.door.epoll, &socket);
         if received.len == 0 || received.fault.is_some() || !received.descriptors.is_empty() {
             return;
         }

@@ -61,6 +61,15 @@ impl From<Fault> for Refused {
 }
 
 impl KnownSlots {
+    /// The memory of a slot is not needed any more; frames in it keep it.
+    pub(super) fn forget(&mut self, slot: u32, generation: u32) {
+        if let Some(place) = self.slots.get_mut(slot as usize)
+            && place.as_ref().is_some_and(|known| known.generation == generation)
+        {
+            *place = None;
+        }
+    }
+
     /// The tensor of a frame, kept by `lease`. Everything is checked against the memory.
     pub(super) fn tensor(
         &mut self,
