@@ -79,8 +79,16 @@ impl Subscriber {
     }
 
     fn join(options: SubscriberBuilder, place: Place) -> Result<Subscriber> {
-        let (connection, welcome) = options.connect(&place)?;
-        Ok(Subscriber {
+        let joined = options.connect(&place)?;
+        Ok(Subscriber::joined(options, place, joined))
+    }
+
+    fn joined(
+        options: SubscriberBuilder,
+        place: Place,
+        (connection, welcome): (Connection, Welcome),
+    ) -> Subscriber {
+        Subscriber {
             options,
             place,
             connection: Arc::new(connection),
@@ -91,7 +99,7 @@ impl Subscriber {
             skipped: 0,
             stalled: None,
             over: None,
-        })
+        }
     }
 
     /// The stream's name.

@@ -14,7 +14,7 @@ use stage::{Stage, publish, whole};
 fn frames_are_awaited() {
     let stage = Stage::new();
     let mut publisher = stage.words("words", 64);
-    let subscriber = stage.subscriber("words").follow(true).open().unwrap();
+    let subscriber = stage.subscriber("words").follow(true).credits(20).open().unwrap();
     let mut frames = AsyncSubscriber::new(subscriber).unwrap();
     let publishing = std::thread::spawn(move || {
         for sequence in 0..20 {
