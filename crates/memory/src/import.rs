@@ -29,6 +29,19 @@ pub enum Protection {
     Writable,
 }
 
+/// What memory a descriptor stands for, without mapping it: memory files are
+/// [`TensorMemory::Shm`], regular files [`TensorMemory::File`], DMA-BUFs [`TensorMemory::Dma`].
+///
+/// # Errors
+/// If it is closed or not memory at all.
+pub fn recognise(fd: impl AsFd) -> Result<TensorMemory> {
+    Ok(match inspect(fd.as_fd())?.object {
+        Object::Sealable(_) => TensorMemory::Shm,
+        Object::File => TensorMemory::File,
+        Object::DmaBuf => TensorMemory::Dma,
+    })
+}
+
 /// Takes memory from a descriptor. The descriptor may be closed afterwards.
 ///
 /// Memory files must be sealed against shrinking; one that can still be sealed is. Regular files

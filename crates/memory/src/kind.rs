@@ -5,7 +5,7 @@ use crate::{Allocator, Error, Result, TensorMemory, Why};
 mod elsewhere;
 pub mod foreign;
 pub mod mem;
-pub(crate) mod read_only;
+pub(crate) mod window;
 
 #[cfg(linux_like)]
 pub mod dma;

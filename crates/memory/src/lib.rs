@@ -78,6 +78,6 @@ pub use cached::copy_from_cache;
 #[cfg(linux_like)]
 pub use fence::Fence;
 #[cfg(linux_like)]
-pub use import::{Protection, import, open_file};
+pub use import::{Protection, import, open_file, recognise};
 #[cfg(linux_like)]
 pub use plane::PlaneDescriptor;

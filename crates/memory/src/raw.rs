@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(linux_like)]
 use std::os::fd::BorrowedFd;
 
-use crate::kind::read_only::ReadOnly;
 use crate::ledger::{Ledger, Loan};
 use crate::pool::Home;
 use crate::{
     Access, BufferIdentity, DeviceVendor, Error, LogicalMemorySpace, ObjectKey, Refusal, Result,
     TensorMemory, registry, statistics,
 };
+
+mod windows;
 
 /// How the CPU reaches a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,42 +195,6 @@ impl RawBuffer {
             shared: AtomicBool::new(false),
             record,
         };
-        RawBuffer { core: Some(Box::new(core)), name, home: None, refusals: vec![] }
-    }
-
-    /// The same bytes to be read only: another raw buffer with this one's ledger and identity,
-    /// which it keeps.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use tenure_memory::{Buffer, RawBuffer, Request, TensorMemory, allocate};
-    /// let raw = Arc::new(allocate(Some(TensorMemory::Mem), &Request::new(4)?)?);
-    /// let (all, reader) = (Buffer::from_shared(Arc::clone(&raw)), RawBuffer::read_only(raw));
-    /// let reader = Buffer::from_raw(reader);
-    /// all.write()?.as_bytes_mut().fill(7);
-    /// assert_eq!(reader.read()?.as_bytes(), [7; 4]);
-    /// assert!(reader.write().is_err());
-    /// // One ledger: whoever reads here keeps writers away there.
-    /// let _reading = reader.read()?;
-    /// assert!(all.write().unwrap_err().is_busy());
-    /// # Ok::<(), tenure_memory::Error>(())
-    /// ```
-    pub fn read_only(home: Arc<RawBuffer>) -> RawBuffer {
-        let core = home.core();
-        let core = Core {
-            ledger: Arc::clone(&core.ledger),
-            identity: core.identity.same(),
-            object: None,
-            address: core.address,
-            size: core.size,
-            kind: core.kind,
-            writable: false,
-            maintained: core.maintained,
-            shared: AtomicBool::new(false),
-            record: None,
-            memory: Box::new(ReadOnly::over(Arc::clone(&home))),
-        };
-        let name = home.name.clone();
         RawBuffer { core: Some(Box::new(core)), name, home: None, refusals: vec![] }
     }
 

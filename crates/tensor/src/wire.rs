@@ -6,6 +6,7 @@
 use tenure_layout::{Colour, DType, MAX_RANK, PixelFormat, Quantization, ZeroPoints};
 
 mod bytes;
+mod rebuild;
 
 use bytes::{Reader, Writer};
 

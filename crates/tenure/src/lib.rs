@@ -45,4 +45,6 @@ pub use tenure_memory as memory;
 pub use tenure_models as models;
 #[cfg(feature = "plan")]
 pub use tenure_plan as plan;
+#[cfg(feature = "stream")]
+pub use tenure_stream as stream;
 pub use tenure_tensor::*;

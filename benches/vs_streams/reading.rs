@@ -1,0 +1,57 @@
+//! All bytes of a frame, once every slot has been seen, beside memory of the process itself.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use tenure::stream::{Meta, Publisher, Spec, Subscriber};
+use tenure::{DType, Tensor, TensorMemory};
+use tenure_benches::{Bench, Error, Stopwatch, Unit};
+
+const WORDS: usize = (8 << 20) / 8;
+/// Frames of one measurement.
+const FRAMES: usize = 8;
+
+fn sum(tensor: &Tensor<u64>) -> Result<f64, Error> {
+    let map = tensor.map_read()?;
+    let stopwatch = Stopwatch::start();
+    black_box(map.as_slice().iter().fold(0u64, |sum, word| sum.wrapping_add(*word)));
+    Ok(stopwatch.nanoseconds())
+}
+
+pub(crate) fn rows(bench: &mut Bench) -> Result<(), Error> {
+    let Some(row) = bench.row("reading all 8 MiB beside local memory", Unit::Nanoseconds) else {
+        return Ok(());
+    };
+    let directory = tempfile::tempdir()?;
+    let mut publisher = Publisher::builder("bench")
+        .directory(directory.path())
+        .spec(Spec::tensor(DType::U64, &[WORDS])?)
+        .open()?;
+    let mut subscriber = Subscriber::builder("bench").directory(directory.path()).open()?;
+    let mut streamed = || -> Result<f64, Error> {
+        let mut all = 0.0;
+        for _ in 0..FRAMES {
+            let slot = publisher.claim()?;
+            slot.typed::<u64>()?.fill(7)?;
+            slot.publish(Meta::new())?;
+            let frame = subscriber.next(Duration::from_secs(5))?.ok_or("no frame came")?;
+            all += sum(&frame.typed::<u64>()?)?;
+        }
+        Ok(all / FRAMES as f64)
+    };
+    let here = Tensor::<u64>::new(&[WORDS], Some(TensorMemory::Mem), None)?;
+    let local = || -> Result<f64, Error> {
+        let mut all = 0.0;
+        for _ in 0..FRAMES {
+            // Written as a frame is, so that the caches hold as much of it.
+            here.fill(7)?;
+            all += sum(&here)?;
+        }
+        Ok(all / FRAMES as f64)
+    };
+    row.target(1.05)
+        .ours(|| streamed().unwrap_or(f64::NAN))
+        .rival("local", || local().unwrap_or(f64::NAN))
+        .measure();
+    Ok(())
+}

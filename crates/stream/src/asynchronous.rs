@@ -1,0 +1,69 @@
+//! Frames as futures, for any executor.
+//!
+//! Readiness comes from `async-io`, which has a thread of its own and so needs no particular
+//! runtime. Programs on tokio that want none of it use `tokio::io::unix::AsyncFd` with a
+//! [`Subscriber`], which has a descriptor, and [`Subscriber::try_next`].
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use async_io::Async;
+
+use crate::{Error, Frame, Result, Subscriber};
+
+/// A [`Subscriber`] whose frames are awaited.
+///
+/// ```no_run
+/// use tenure_stream::{AsyncSubscriber, Subscriber};
+/// async fn watch() -> tenure_stream::Result<()> {
+///     let mut frames = AsyncSubscriber::new(Subscriber::open("cam0/frame")?)?;
+///     loop {
+///         println!("{}", frames.next().await?.sequence());
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct AsyncSubscriber {
+    subscriber: Subscriber,
+    /// Another descriptor of the same connection.
+    ready: Async<OwnedFd>,
+}
+
+impl AsyncSubscriber {
+    /// Awaits frames of a subscriber.
+    ///
+    /// # Errors
+    /// If the system has no descriptors left.
+    pub fn new(mut subscriber: Subscriber) -> Result<AsyncSubscriber> {
+        subscriber.stop_following();
+        let failed = |cause| Error::system("watching the stream", cause);
+        let fd = subscriber.as_fd().try_clone_to_owned().map_err(failed)?;
+        // The mode stays as it is: frames are taken without waiting anyway.
+        let ready = Async::new_nonblocking(fd).map_err(failed)?;
+        Ok(AsyncSubscriber { subscriber, ready })
+    }
+
+    /// The next frame.
+    ///
+    /// # Errors
+    /// As [`Subscriber::next`]. A stream that ends is an error here, also for a subscriber that
+    /// was built to follow.
+    pub async fn next(&mut self) -> Result<Frame> {
+        loop {
+            if let Some(frame) = self.subscriber.try_next()? {
+                return Ok(frame);
+            }
+            let ready = self.ready.readable().await;
+            ready.map_err(|cause| Error::system("waiting for a frame", cause))?;
+        }
+    }
+
+    /// The subscriber.
+    pub fn get(&self) -> &Subscriber {
+        &self.subscriber
+    }
+
+    /// The subscriber back.
+    pub fn into_inner(self) -> Subscriber {
+        self.subscriber
+    }
+}

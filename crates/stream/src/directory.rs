@@ -1,0 +1,136 @@
+//! Where streams are found: a directory of sockets, and their names.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result};
+
+/// Environment variable that names the directory; for tests and containers.
+pub const VARIABLE: &str = "TENURE_STREAM_DIR";
+/// The directory of the whole machine.
+const MACHINE: &str = "/run/tenure";
+/// `sun_path`, with its last byte zero.
+const LONGEST_PATH: usize = 107;
+/// The longest name of a stream.
+const LONGEST_NAME: usize = 80;
+/// Stands for `/` in file names; no stream can have it in its name.
+const SLASH: &str = "+";
+
+/// The directory in which this process looks for streams and puts its own: `$TENURE_STREAM_DIR`,
+/// `$XDG_RUNTIME_DIR/tenure`, or `/run/tenure`.
+pub fn directory() -> PathBuf {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set(VARIABLE)
+        .or_else(|| set("XDG_RUNTIME_DIR").map(|runtime| runtime.join("tenure")))
+        .unwrap_or_else(|| PathBuf::from(MACHINE))
+}
+
+/// The name of a stream that can be one, and the files that belong to it.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) name: String,
+    directory: PathBuf,
+}
+
+impl Place {
+    /// Checks the name; touches no file.
+    pub(crate) fn new(name: &str, directory: Option<&Path>) -> Result<Place> {
+        let refuse = |reason| Err(Error::Name { name: name.to_owned(), reason });
+        if name.is_empty() || name.len() > LONGEST_NAME {
+            return refuse("it has from 1 to 80 letters");
+        }
+        let allowed = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+        if !name.chars().all(allowed) {
+            return refuse("it consists of letters a-z A-Z, digits, and the signs . _ - /");
+        }
+        if name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
+            return refuse("the parts between / are not empty and do not begin with a dot");
+        }
+        let directory = directory.map_or_else(crate::directory, Path::to_owned);
+        Ok(Place { name: name.to_owned(), directory })
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    fn file(&self, ending: &str) -> PathBuf {
+        self.directory.join(self.name.replace('/', SLASH) + ending)
+    }
+
+    /// The socket that consumers connect to.
+    pub(crate) fn socket(&self) -> Result<PathBuf> {
+        let path = self.file(".sock");
+        // The longest of the names that sockets are bound to.
+        if self.file(".sock.new").as_os_str().len() > LONGEST_PATH {
+            return Err(Error::PathTooLong { path, limit: LONGEST_PATH - ".new".len() });
+        }
+        Ok(path)
+    }
+
+    /// Where the socket is bound before it is put in its place.
+    pub(crate) fn new_socket(&self) -> PathBuf {
+        self.file(".sock.new")
+    }
+
+    /// The lock that the producer holds.
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.file(".lock")
+    }
+
+    /// Makes the directory if it is not there.
+    pub(crate) fn make_directory(&self) -> Result<()> {
+        let path = &self.directory;
+        // A directory of the machine is for all users, one of a user for that user.
+        let mode = if path == Path::new(MACHINE) { 0o755 } else { 0o700 };
+        let made = match fs::DirBuilder::new().mode(mode).create(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            answer => answer,
+        };
+        made.map_err(|cause| Error::Directory { path: path.clone(), cause })
+    }
+}
+
+/// Makes a file accessible to these users.
+pub(crate) fn set_mode(path: &Path, mode: u32) -> Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+        .map_err(|cause| Error::system("setting the access mode of the socket", cause))
+}
+
+/// The names of the streams that have a socket in `directory`, in order.
+pub(crate) fn names(directory: &Path) -> Result<Vec<String>> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
+        Err(cause) => return Err(Error::Directory { path: directory.to_owned(), cause }),
+    };
+    let name = |entry: fs::DirEntry| {
+        let file = entry.file_name();
+        Some(file.to_str()?.strip_suffix(".sock")?.replace(SLASH, "/"))
+    };
+    let mut names: Vec<String> = entries.flatten().filter_map(name).collect();
+    names.retain(|name| Place::new(name, Some(directory)).is_ok());
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_files_of_one_directory() {
+        let place = Place::new("cam0/frame", Some(Path::new("/tmp/x"))).unwrap();
+        assert_eq!(place.socket().unwrap(), Path::new("/tmp/x/cam0+frame.sock"));
+        let long = "n".repeat(81);
+        for wrong in ["", "a b", "..", "a/../b", "/a", "a/", "a//b", ".hidden", "a+b", "ä", &long]
+        {
+            assert!(matches!(Place::new(wrong, None), Err(Error::Name { .. })), "{wrong}");
+        }
+        let deep = PathBuf::from("/tmp/".to_owned() + &"d".repeat(100));
+        let place = Place::new("cam0", Some(&deep)).unwrap();
+        assert!(matches!(place.socket(), Err(Error::PathTooLong { .. })));
+    }
+}

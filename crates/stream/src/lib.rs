@@ -1,0 +1,94 @@
+//! Tensors from one process to every other that wants them, without a copy.
+//!
+//! The promise of this crate: whoever publishes never waits for whoever consumes, whoever consumes
+//! never sees a frame change, and nobody can hurt anybody, whoever dies when. A consumer gets
+//! memory that the kernel lets nobody but the producer write, and holds at most the slots that it
+//! was granted; all counts are in the producer's own memory.
+//!
+//! ```
+//! use std::time::Duration;
+//! use tenure_stream::{Meta, Publisher, Spec, Subscriber};
+//! use tenure_tensor::PixelFormat;
+//!
+//! # let directory = tempfile::tempdir()?;
+//! # let here = directory.path();
+//! // One process publishes; slots are tensors to fill.
+//! let mut publisher = Publisher::builder("cam0")
+//! #    .directory(here)
+//!     .spec(Spec::image(PixelFormat::Rgb, 640, 480)?)
+//!     .open()?;
+//!
+//! // Others subscribe, as many as want to.
+//! let mut subscriber = Subscriber::builder("cam0")
+//! #    .directory(here)
+//!     .credits(3)
+//!     .open()?;
+//!
+//! let slot = publisher.claim()?;
+//! slot.typed::<u8>()?.fill(128)?;
+//! slot.publish(Meta::new())?;
+//!
+//! if let Some(frame) = subscriber.next(Duration::from_secs(1))? {
+//!     println!("{} {:?} after {:?}", frame.sequence(), frame.shape(), frame.age());
+//! } // Dropped here: the slot goes back.
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! On systems other than Linux and Android only the pure parts exist.
+#![warn(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used
+)]
+
+#[cfg(any(linux_like, test))]
+mod accounts;
+#[cfg(any(linux_like, test))]
+pub mod wire;
+
+#[cfg(all(linux_like, feature = "async"))]
+mod asynchronous;
+#[cfg(linux_like)]
+mod clock;
+#[cfg(linux_like)]
+mod directory;
+#[cfg(linux_like)]
+mod error;
+#[cfg(linux_like)]
+mod frame;
+#[cfg(linux_like)]
+mod list;
+#[cfg(linux_like)]
+mod publisher;
+#[cfg(linux_like)]
+mod report;
+#[cfg(linux_like)]
+mod socket;
+#[cfg(linux_like)]
+mod spec;
+#[cfg(linux_like)]
+mod subscriber;
+
+#[cfg(all(linux_like, feature = "async"))]
+pub use asynchronous::AsyncSubscriber;
+#[cfg(linux_like)]
+pub use directory::{VARIABLE, directory};
+#[cfg(linux_like)]
+pub use error::{Error, Result};
+#[cfg(linux_like)]
+pub use frame::{Frame, Guarded};
+#[cfg(linux_like)]
+pub use list::{Listed, list, list_in, stat, stat_in};
+#[cfg(linux_like)]
+pub use publisher::{Meta, Publisher, PublisherBuilder, Receipt, Slot};
+#[cfg(linux_like)]
+pub use report::{ConsumerReport, FrameReport, SlotReport, SlotState, StreamReport};
+#[cfg(linux_like)]
+pub use spec::Spec;
+#[cfg(linux_like)]
+pub use subscriber::{Frames, Subscriber, SubscriberBuilder};
+#[cfg(linux_like)]
+pub use tenure_memory::share::Peer;

@@ -1,0 +1,96 @@
+//! The streams that there are.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::directory::{self, Place};
+use crate::socket;
+use crate::subscriber::ask;
+use crate::wire::{Answer, Fault, LONGEST_REPORT, Request};
+use crate::{Error, Result, StreamReport};
+
+/// How long a producer has to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A stream that has a socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Its socket.
+    pub path: PathBuf,
+    /// Whether somebody listens there; a producer that was killed leaves its socket behind.
+    pub alive: bool,
+}
+
+/// The streams in [`crate::directory`], in order of their names.
+///
+/// ```
+/// for stream in tenure_stream::list()? {
+///     println!("{} {}", stream.name, if stream.alive { "" } else { "(dead)" });
+/// }
+/// # Ok::<(), tenure_stream::Error>(())
+/// ```
+///
+/// # Errors
+/// If the directory cannot be read; one that does not exist has no streams.
+pub fn list() -> Result<Vec<Listed>> {
+    list_in(directory::directory())
+}
+
+/// The streams in a directory.
+///
+/// # Errors
+/// As [`list`].
+pub fn list_in(directory: impl AsRef<Path>) -> Result<Vec<Listed>> {
+    let directory = directory.as_ref();
+    let mut found = vec![];
+    for name in directory::names(directory)? {
+        let Ok(path) = Place::new(&name, Some(directory)).and_then(|place| place.socket()) else {
+            continue;
+        };
+        let answer = socket::connect_to(&path, Duration::from_millis(1));
+        let refused = matches!(answer, Err(rustix::io::Errno::CONNREFUSED));
+        found.push(Listed { name, path, alive: !refused });
+    }
+    Ok(found)
+}
+
+/// Asks a stream about itself.
+///
+/// # Errors
+/// [`Error::NoStream`] if nobody publishes it, [`Error::NoAnswer`], [`Error::Refused`] if this
+/// user may not know.
+pub fn stat(name: &str) -> Result<StreamReport> {
+    stat_in(directory::directory(), name)
+}
+
+/// Asks a stream of a directory about itself.
+///
+/// # Errors
+/// As [`stat`].
+pub fn stat_in(directory: impl AsRef<Path>, name: &str) -> Result<StreamReport> {
+    let place = Place::new(name, Some(directory.as_ref()))?;
+    let connection = ask(&place, Request::Report, PATIENCE)?;
+    let mut packet = vec![0; LONGEST_REPORT];
+    let name = || place.name.clone();
+    let Some(received) = connection.receive(&mut packet, Some(PATIENCE))? else {
+        return Err(Error::NoAnswer { name: name(), after: PATIENCE });
+    };
+    if received.len == 0 {
+        return Err(Error::Ended { name: name(), dead: true });
+    }
+    let refuse = |fault| Err(Error::Packet { name: name(), fault });
+    if let Some(fault) = received.fault {
+        return refuse(fault);
+    }
+    match Answer::decode(packet.get(..received.len).unwrap_or_default()) {
+        Ok((Answer::Report, text)) => {
+            serde_json::from_slice(text).map_err(|cause| Error::Report { name: name(), cause })
+        }
+        Ok((Answer::Refused { reason }, _)) => Err(Error::Refused { name: name(), reason }),
+        Ok(_) => refuse(Fault::Unknown { what: "answer to a report", found: 0 }),
+        Err(fault) => refuse(fault),
+    }
+}

@@ -1,0 +1,387 @@
+//! The producer of a stream.
+
+mod builder;
+mod claimed;
+mod core;
+mod fences;
+mod growth;
+mod homes;
+mod rate;
+mod reporting;
+mod service;
+
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tenure_memory::{Fence, TensorMemory};
+use tenure_tensor::{ElementKind, Tensor};
+
+use self::core::Core;
+use self::homes::{Borrowed, Home, Owned, describe, descriptors, identities, memories};
+use self::service::Door;
+use crate::accounts::State;
+use crate::directory::Place;
+use crate::wire::LONGEST_BLOB;
+use crate::{Error, Result, Spec, StreamReport};
+
+pub use builder::PublisherBuilder;
+pub use claimed::Slot;
+
+/// Publishes tensors under a name, to every process that subscribes.
+///
+/// Frames are written in place and read in place: a slot is claimed, filled and published, and
+/// comes back when the last consumer has let go of it. No consumer can write to it, hold more
+/// slots than it was granted, or make the publisher wait.
+///
+/// ```
+/// use std::time::Duration;
+/// use tenure_stream::{Meta, Publisher, Spec, Subscriber};
+/// use tenure_tensor::DType;
+///
+/// # let directory = tempfile::tempdir()?;
+/// let mut publisher = Publisher::builder("numbers")
+/// #    .directory(directory.path())
+///     .spec(Spec::tensor(DType::F32, &[4])?)
+///     .open()?;
+///
+/// // In another process:
+/// let mut subscriber = Subscriber::builder("numbers")
+/// #    .directory(directory.path())
+///     .open()?;
+///
+/// let slot = publisher.claim()?;
+/// slot.typed::<f32>()?.map()?.as_mut_slice().fill(1.5);
+/// let receipt = slot.publish(Meta::new().blob(b"first"))?;
+/// assert_eq!((receipt.sequence, receipt.consumers), (0, 1));
+///
+/// let frame = subscriber.next(Duration::from_secs(1))?.expect("it was published");
+/// assert_eq!(frame.typed::<f32>()?.map_read()?.as_slice(), [1.5; 4]);
+/// assert_eq!(frame.blob(), b"first");
+/// // Nobody can write to what was published.
+/// assert!(frame.map().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A publisher answers consumers that come and go on a thread of its own, unless it is built
+/// [`PublisherBuilder::without_thread`].
+pub struct Publisher {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What a publisher, its claimed slots and its thread have in common.
+pub(crate) struct Shared {
+    pub(crate) place: Place,
+    memory: TensorMemory,
+    incarnation: u64,
+    core: Mutex<Core>,
+    door: Door,
+}
+
+/// What travels with a frame besides the tensor.
+///
+/// ```
+/// use std::time::Duration;
+/// use tenure_stream::Meta;
+/// let meta = Meta::new().timestamp(Duration::from_millis(1500)).blob(b"exposure 12 ms");
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+#[must_use]
+pub struct Meta<'a> {
+    pub(crate) timestamp: Option<Duration>,
+    pub(crate) blob: &'a [u8],
+    pub(crate) fence: Option<&'a Fence>,
+}
+
+impl<'a> Meta<'a> {
+    /// Nothing.
+    pub fn new() -> Meta<'a> {
+        Meta::default()
+    }
+
+    /// When the frame was taken, by the clock `CLOCK_MONOTONIC`, as cameras say it.
+    pub fn timestamp(mut self, timestamp: Duration) -> Meta<'a> {
+        self.timestamp = Some(timestamp);
+        self
+    }
+
+    /// Bytes of the user's own, at most 16 KiB; they are copied.
+    pub fn blob(mut self, blob: &'a [u8]) -> Meta<'a> {
+        self.blob = blob;
+        self
+    }
+
+    /// The frame is complete when this fence is done: a device still writes it.
+    pub fn fence(mut self, fence: &'a Fence) -> Meta<'a> {
+        self.fence = Some(fence);
+        self
+    }
+
+    fn check(&self) -> Result<()> {
+        let (bytes, limit) = (self.blob.len(), LONGEST_BLOB);
+        if bytes > limit {
+            return Err(Error::TooLong { what: "the blob", bytes, limit });
+        }
+        Ok(())
+    }
+}
+
+/// What became of a published frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    /// Number of the frame.
+    pub sequence: u64,
+    /// Consumers that it was sent to.
+    pub consumers: usize,
+    /// Consumers that had no credit left and did not get it.
+    pub dropped: usize,
+}
+
+impl Publisher {
+    /// A publisher with options.
+    pub fn builder(name: &str) -> PublisherBuilder {
+        PublisherBuilder::new(name)
+    }
+
+    /// A publisher of frames of this kind.
+    ///
+    /// # Errors
+    /// As [`PublisherBuilder::open`].
+    pub fn new(name: &str, spec: Spec) -> Result<Publisher> {
+        Publisher::builder(name).spec(spec).open()
+    }
+
+    /// The stream's name.
+    pub fn name(&self) -> &str {
+        &self.shared.place.name
+    }
+
+    /// A slot to fill, for a frame that looks like the one before.
+    ///
+    /// # Errors
+    /// [`Error::NoSpec`] if there was none before; otherwise as [`Publisher::claim_as`].
+    pub fn claim(&mut self) -> Result<Slot> {
+        let spec = self.shared.with(|core| core.spec.clone());
+        let spec = spec.ok_or_else(|| Error::NoSpec { name: self.name().to_owned() })?;
+        self.shared.claim(&spec)
+    }
+
+    /// A slot to fill, for a frame that looks like this. Its bytes are what the last frame in it
+    /// left.
+    ///
+    /// # Errors
+    /// [`Error::NoSlot`] if too many slots are claimed already, and if there is no memory.
+    pub fn claim_as(&mut self, spec: &Spec) -> Result<Slot> {
+        let known = self.shared.with(|core| core.spec.clone());
+        let spec = match known.filter(|known| **known == *spec) {
+            Some(known) => known,
+            None => {
+                let spec = Arc::new(spec.clone());
+                self.shared.with(|core| core.spec = Some(Arc::clone(&spec)));
+                spec
+            }
+        };
+        self.shared.claim(&spec)
+    }
+
+    /// Publishes a tensor that lives in memory which can be shared: a camera's frame, a frame of
+    /// another stream, any tensor in shared memory or a DMA-BUF. Nothing is copied. Its memory is
+    /// kept, and kept from being written in this process, until the last consumer has let go.
+    ///
+    /// Shared memory is sealed by this, for good: what is mapped for writing stays so, but nobody
+    /// can map it for writing any more.
+    ///
+    /// ```no_run
+    /// # fn run(publisher: &mut tenure_stream::Publisher, frame: tenure_tensor::TensorDyn)
+    /// #     -> tenure_stream::Result<()> {
+    /// use tenure_stream::Meta;
+    /// publisher.publish_tensor(&frame, Meta::new())?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the memory cannot be shared (heap), or somebody is writing to it.
+    pub fn publish_tensor<E: ElementKind>(
+        &mut self,
+        tensor: &Tensor<E>,
+        meta: Meta<'_>,
+    ) -> Result<Receipt> {
+        meta.check()?;
+        let tensor = tensor.to_dyn();
+        let memories = memories(&tensor)?;
+        let description = describe(&tensor)?;
+        let descriptors = descriptors(&memories)?;
+        // Somebody has to notice at once when a camera can have its buffer back.
+        self.shared.door.listen_for_releases(&self.shared)?;
+        self.shared.with(|core| {
+            let held = Borrowed::hold(&memories)?;
+            let slot = borrowed_slot(core, &memories)?;
+            let known = identities(&memories);
+            core.set_home(slot, Home::Borrowed(known, Some(held)));
+            Ok(core.send(slot, &description, &descriptors, &meta))
+        })
+    }
+
+    /// Publishes a copy of a tensor in any memory.
+    ///
+    /// # Errors
+    /// As [`Publisher::claim_as`], and if the tensor cannot be read.
+    pub fn publish_copy<E: ElementKind>(
+        &mut self,
+        tensor: &Tensor<E>,
+        meta: Meta<'_>,
+    ) -> Result<Receipt> {
+        let tensor = tensor.to_dyn();
+        let slot = self.claim_as(&Spec::like(&tensor)?)?;
+        slot.copy_from(&tensor)?;
+        slot.publish(meta)
+    }
+
+    /// How many consumers there are.
+    pub fn consumers(&self) -> usize {
+        self.shared.with(|core| core.accounts.consumers().iter().filter(|it| !it.out).count())
+    }
+
+    /// Slots, consumers, rates: the same that other processes get from [`crate::stat`].
+    pub fn stats(&self) -> StreamReport {
+        self.shared.report()
+    }
+
+    /// Puts a consumer out, by its number in [`Publisher::stats`]. The slots that it holds are not
+    /// written again: they get new memory. Says whether there was such a consumer.
+    pub fn evict(&mut self, consumer: u64) -> bool {
+        self.shared.with(|core| {
+            let there = core.accounts.consumer(consumer).is_some();
+            core.evict(consumer);
+            there
+        })
+    }
+
+    /// Answers whoever came, gave back or went, without waiting. Only for publishers built
+    /// [`PublisherBuilder::without_thread`]: to be called when the publisher's descriptor is
+    /// readable, or every now and then.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn serve(&mut self) -> Result<()> {
+        self.shared.serve(Some(Duration::ZERO)).map(|_| ())
+    }
+}
+
+/// The slot of these memories, or one that can be made theirs.
+fn borrowed_slot(core: &mut Core, memories: &homes::Memories) -> Result<usize> {
+    if let Some(known) = core.homes().iter().position(|home| home.is_of(memories)) {
+        return Ok(known);
+    }
+    let idle = |slot: usize| {
+        core.accounts.slot(slot).is_some_and(|it| it.borrowed && it.state == State::Vacant)
+    };
+    let over = core.homes().iter().enumerate().find(|(slot, home)| idle(*slot) && home.is_over());
+    let slot = match over.map(|(slot, _)| slot).or_else(|| core.accounts.add_borrowed()) {
+        Some(slot) => slot,
+        // Whatever is idle: consumers have to map it again when it comes back.
+        None => (0..core.homes().len())
+            .find(|slot| {
+                core.accounts.slot(*slot).is_some_and(|it| it.borrowed && it.state == State::Vacant)
+            })
+            .ok_or(Error::TooManySlots { slots: core.accounts.slots().len() })?,
+    };
+    core.tell_to_forget(slot);
+    core.accounts.renew(slot);
+    Ok(slot)
+}
+
+impl AsFd for Publisher {
+    /// Readable when [`Publisher::serve`] has something to do.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.shared.door.epoll().as_fd()
+    }
+}
+
+impl fmt::Debug for Publisher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Publisher").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        self.shared.door.close(&self.shared.place);
+        self.shared.with(Core::farewell);
+        match self.thread.take() {
+            // It ends when consumers have given back what the user lent, which nobody waits for.
+            Some(_) if self.shared.with(|core| core.accounts.lends()) => {}
+            Some(thread) => drop(thread.join()),
+            None => {}
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works under the lock, and drops what became superfluous without it.
+    fn with<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
+        let mut core = self.lock();
+        let result = work(&mut core);
+        let trash = core.take_trash();
+        drop(core);
+        drop(trash);
+        result
+    }
+
+    fn claim(self: &Arc<Self>, spec: &Arc<Spec>) -> Result<Slot> {
+        let claimed = self.with(|core| {
+            core.claim().or_else(|| {
+                core.hear_all();
+                core.claim()
+            })
+        });
+        let Some((slot, owned)) = claimed else {
+            let (claimed, limit) =
+                self.with(|core| (core.accounts.claimed(), core.accounts.limits().claims));
+            return Err(Error::NoSlot { name: self.place.name.clone(), claimed, limit });
+        };
+        match self.memory_for(slot, owned.as_ref(), spec) {
+            Ok(owned) => Slot::new(self, slot, owned),
+            Err(error) => {
+                self.with(|core| core.accounts.unclaim(slot, owned.is_some()));
+                Err(error)
+            }
+        }
+    }
+
+    /// Memory of a claimed slot that a frame fits into: what it has, or else new.
+    fn memory_for(
+        &self,
+        slot: usize,
+        owned: Option<&Arc<Owned>>,
+        spec: &Arc<Spec>,
+    ) -> Result<Arc<Owned>> {
+        if let Some(owned) = owned {
+            if Arc::ptr_eq(&owned.spec, spec) || owned.spec == *spec {
+                return Ok(Arc::clone(owned));
+            }
+            if let Some(again) = owned.again(spec)? {
+                let again = Arc::new(again);
+                self.with(|core| core.set_home(slot, Home::Owned(Arc::clone(&again))));
+                return Ok(again);
+            }
+        }
+        // Without the lock: it takes time.
+        let made = Arc::new(Owned::make(self.memory, spec, &self.place.name)?);
+        self.with(|core| core.install(slot, &made));
+        Ok(made)
+    }
+
+    /// Publishes a slot that was claimed.
+    fn publish(&self, slot: usize, owned: &Owned, meta: &Meta<'_>) -> Result<Receipt> {
+        let descriptor = owned.raw.descriptor()?;
+        Ok(self.with(|core| core.send(slot, &owned.description, &[descriptor], meta)))
+    }
+}

@@ -1,0 +1,172 @@
+//! How publishers are made.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use tenure_memory::TensorMemory;
+use tenure_memory::share::Peer;
+
+use super::core::Core;
+use super::service::Door;
+use super::{Publisher, Shared};
+use crate::accounts::Limits;
+use crate::directory::Place;
+use crate::wire::MOST_SLOTS;
+use crate::{Error, Result, Spec, clock};
+
+/// Decides whether a process may subscribe.
+pub(super) type Policy = Box<dyn Fn(&Peer) -> bool + Send + Sync>;
+
+/// Options of a [`Publisher`].
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use tenure_stream::{Publisher, Spec};
+/// use tenure_tensor::{PixelFormat, TensorMemory};
+///
+/// let publisher = Publisher::builder("cam0/frame")
+///     .spec(Spec::image(PixelFormat::Nv12, 3840, 2160)?)
+///     .memory(TensorMemory::Dma)
+///     .credits(12)
+///     .evict_after(Duration::from_secs(5))
+///     .allow(|peer| peer.uid == 1001)
+///     .open()?;
+/// # Ok::<(), tenure_stream::Error>(())
+/// ```
+#[must_use]
+pub struct PublisherBuilder {
+    name: String,
+    directory: Option<PathBuf>,
+    spec: Option<Spec>,
+    memory: TensorMemory,
+    claims: usize,
+    credits: usize,
+    consumers: usize,
+    patience: Option<Duration>,
+    policy: Option<Policy>,
+    thread: bool,
+}
+
+impl PublisherBuilder {
+    pub(super) fn new(name: &str) -> PublisherBuilder {
+        PublisherBuilder {
+            name: name.to_owned(),
+            directory: None,
+            spec: None,
+            memory: TensorMemory::Shm,
+            claims: 2,
+            credits: 64,
+            consumers: 256,
+            patience: None,
+            policy: None,
+            thread: true,
+        }
+    }
+
+    /// The directory of the socket, instead of [`crate::directory`].
+    pub fn directory(mut self, directory: impl AsRef<Path>) -> PublisherBuilder {
+        self.directory = Some(directory.as_ref().to_owned());
+        self
+    }
+
+    /// What frames look like, so that memory for a new consumer is made when it comes and not when
+    /// the first frame needs it.
+    pub fn spec(mut self, spec: Spec) -> PublisherBuilder {
+        self.spec = Some(spec);
+        self
+    }
+
+    /// The memory of slots: shared memory (the default) or DMA-BUFs.
+    pub fn memory(mut self, memory: TensorMemory) -> PublisherBuilder {
+        self.memory = memory;
+        self
+    }
+
+    /// How many slots may be claimed at one time; 2 if not said.
+    pub fn claims(mut self, claims: usize) -> PublisherBuilder {
+        self.claims = claims.clamp(1, MOST_SLOTS / 2);
+        self
+    }
+
+    /// How many frames all consumers together may hold at one time; 64 if not said. The stream has
+    /// as many slots as its consumers were granted and its claims need, and no more. For streams
+    /// of a camera's own buffers: how many of them may be away.
+    pub fn credits(mut self, credits: usize) -> PublisherBuilder {
+        self.credits = credits.clamp(1, MOST_SLOTS / 2);
+        self
+    }
+
+    /// The most consumers at one time; 256 if not said.
+    pub fn consumers(mut self, consumers: usize) -> PublisherBuilder {
+        self.consumers = consumers;
+        self
+    }
+
+    /// Puts a consumer out that has held all its frames for so long. Without this, it keeps them
+    /// and gets no others.
+    pub fn evict_after(mut self, patience: Duration) -> PublisherBuilder {
+        self.patience = Some(patience);
+        self
+    }
+
+    /// Who may subscribe, besides processes of the same user or group.
+    pub fn allow(
+        mut self,
+        policy: impl Fn(&Peer) -> bool + Send + Sync + 'static,
+    ) -> PublisherBuilder {
+        self.policy = Some(Box::new(policy));
+        self
+    }
+
+    /// No thread: [`Publisher::serve`] has to be called to let consumers in.
+    pub fn without_thread(mut self) -> PublisherBuilder {
+        self.thread = false;
+        self
+    }
+
+    /// Takes the name, and lets consumers in.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] if another producer has the name; if name or directory are impossible.
+    pub fn open(self) -> Result<Publisher> {
+        let place = Place::new(&self.name, self.directory.as_deref())?;
+        if !matches!(self.memory, TensorMemory::Shm | TensorMemory::Dma) {
+            return Err(tenure_memory::Error::NoDescriptor { memory: self.memory }.into());
+        }
+        let limits = Limits {
+            claims: self.claims,
+            credits: self.credits,
+            consumers: self.consumers,
+            slots: MOST_SLOTS,
+        };
+        let patience = self.patience.map(clock::nanoseconds);
+        let door = Door::open(&place, self.policy, self.patience)?;
+        let epoll = Arc::clone(door.epoll());
+        let core = Core::new(limits, self.spec.map(Arc::new), patience, epoll);
+        let shared = Arc::new(Shared {
+            place,
+            memory: self.memory,
+            incarnation: clock::now(),
+            core: Mutex::new(core),
+            door,
+        });
+        let thread = if self.thread {
+            let served = Arc::clone(&shared);
+            let name = "tenure-stream".to_owned();
+            let thread = thread::Builder::new().name(name).spawn(move || served.serve_on());
+            Some(thread.map_err(|cause| Error::system("starting the stream's thread", cause))?)
+        } else {
+            None
+        };
+        Ok(Publisher { shared, thread })
+    }
+}
+
+impl fmt::Debug for PublisherBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PublisherBuilder").field("name", &self.name).finish_non_exhaustive()
+    }
+}

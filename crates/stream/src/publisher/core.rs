@@ -1,0 +1,382 @@
+//! What the publisher and its service share, under one lock: books, memories and connections.
+
+use std::io::IoSlice;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use smallvec::SmallVec;
+use tenure_memory::share::Peer;
+
+use super::fences::Fenced;
+use super::homes::{Home, Owned};
+use super::rate::Rate;
+use crate::accounts::{Accounts, Known, Limits, Settled};
+use crate::wire::{Answer, FrameHead, NONE, Request};
+use crate::{Meta, Receipt, Spec, clock, socket};
+
+/// What leads to a consumer.
+#[derive(Debug)]
+pub(super) struct Link {
+    /// `None` once it is gone.
+    pub(super) socket: Option<OwnedFd>,
+    pub(super) peer: Peer,
+    /// Put out, not gone by itself.
+    pub(super) evicted: bool,
+}
+
+impl Link {
+    pub(super) fn gone(&self) -> bool {
+        self.socket.is_none()
+    }
+
+    /// Sends a packet without waiting.
+    pub(super) fn send(
+        &self,
+        parts: &[IoSlice<'_>],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Result<(), Errno> {
+        let socket = self.socket.as_ref().ok_or(Errno::PIPE)?;
+        socket::send(socket.as_fd(), parts, descriptors)
+    }
+}
+
+/// What is dropped after the lock is given up: memory takes time to free, and tensors of users
+/// may do anything.
+pub(super) type Trash = SmallVec<[Home; 4]>;
+
+pub(super) struct Core {
+    pub(super) accounts: Accounts<Link>,
+    /// One for each slot.
+    homes: Vec<Home>,
+    pub(super) spec: Option<Arc<Spec>>,
+    pub(super) sequence: u64,
+    pub(super) dropped: u64,
+    pub(super) rate: Rate,
+    pub(super) last_description: Option<Arc<[u8]>>,
+    pub(super) trash: Trash,
+    /// How long a consumer may hold all its credits, in nanoseconds.
+    patience: Option<u64>,
+    /// Links that the service no longer has to listen to: closed with the trash.
+    pub(super) closed: SmallVec<[OwnedFd; 2]>,
+    pub(super) fences: Vec<Fenced>,
+    /// What the service waits with.
+    pub(super) epoll: Arc<OwnedFd>,
+}
+
+/// What reading from a consumer came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    /// Nothing more for now.
+    All,
+    /// It is gone.
+    Gone,
+    /// It said something impossible.
+    Nonsense,
+}
+
+impl Core {
+    pub(super) fn new(
+        limits: Limits,
+        spec: Option<Arc<Spec>>,
+        patience: Option<u64>,
+        epoll: Arc<OwnedFd>,
+    ) -> Core {
+        Core {
+            accounts: Accounts::new(limits),
+            homes: vec![],
+            spec,
+            sequence: 0,
+            dropped: 0,
+            rate: Rate::default(),
+            last_description: None,
+            trash: Trash::new(),
+            patience,
+            closed: SmallVec::new(),
+            fences: vec![],
+            epoll,
+        }
+    }
+
+    /// What has to be dropped without the lock.
+    pub(super) fn take_trash(&mut self) -> (Trash, SmallVec<[OwnedFd; 2]>) {
+        (std::mem::take(&mut self.trash), std::mem::take(&mut self.closed))
+    }
+
+    pub(super) fn home(&self, slot: usize) -> &Home {
+        self.homes.get(slot).unwrap_or(&Home::Vacant)
+    }
+
+    pub(super) fn homes(&self) -> &[Home] {
+        &self.homes
+    }
+
+    pub(super) fn set_home(&mut self, slot: usize, home: Home) {
+        while self.homes.len() <= slot {
+            self.homes.push(Home::Vacant);
+        }
+        if let Some(place) = self.homes.get_mut(slot) {
+            self.trash.push(std::mem::replace(place, home));
+        }
+    }
+
+    /// Claims a slot, and gives the memory that it has.
+    pub(super) fn claim(&mut self) -> Option<(usize, Option<Arc<Owned>>)> {
+        let Core { accounts, homes, .. } = self;
+        let ready = |slot: usize| match homes.get(slot) {
+            Some(Home::Owned(owned)) => owned.ready(),
+            _ => true,
+        };
+        let slot = accounts.claim(ready)?;
+        let owned = match self.home(slot) {
+            Home::Owned(owned) => Some(Arc::clone(owned)),
+            _ => None,
+        };
+        Some((slot, owned))
+    }
+
+    /// Gives new memory to a slot.
+    pub(super) fn install(&mut self, slot: usize, owned: &Arc<Owned>) {
+        self.tell_to_forget(slot);
+        self.accounts.renew(slot);
+        self.set_home(slot, Home::Owned(Arc::clone(owned)));
+    }
+
+    /// Sends a frame to everybody who may have one more.
+    pub(super) fn send(
+        &mut self,
+        slot: usize,
+        description: &Arc<[u8]>,
+        memories: &[BorrowedFd<'_>],
+        meta: &Meta<'_>,
+    ) -> Receipt {
+        self.settle_fences();
+        let now = clock::now();
+        let sequence = self.sequence;
+        self.sequence += 1;
+        self.rate.count(now);
+        self.accounts.begin(slot);
+        let generation = self.accounts.slot(slot).map_or(0, |slot| slot.generation);
+        let mut receipt = Receipt { sequence, consumers: 0, dropped: 0 };
+        let mut troubled: SmallVec<[(u64, Heard); 2]> = SmallVec::new();
+        for index in 0..self.accounts.consumers().len() {
+            let Some(consumer) = self.accounts.consumers().get(index) else { break };
+            let (id, mut may) = (consumer.id, consumer.has_credit());
+            if consumer.out || !consumer.welcome {
+                continue;
+            }
+            if !may {
+                // Only now, so that a publisher whose consumers keep up asks for nothing.
+                match self.hear(id) {
+                    Heard::All => {}
+                    trouble => {
+                        troubled.push((id, trouble));
+                        continue;
+                    }
+                }
+                may = self.accounts.consumers().get(index).is_some_and(|it| it.has_credit());
+            }
+            if !may {
+                self.accounts.miss(index);
+                receipt.dropped += 1;
+                continue;
+            }
+            let Some(consumer) = self.accounts.consumers().get(index) else { break };
+            let known = consumer.knows(slot, generation);
+            let fence = meta.fence.map(|fence| fence.fd());
+            let mut descriptors: SmallVec<[BorrowedFd<'_>; 5]> = SmallVec::new();
+            if !known {
+                descriptors.extend_from_slice(memories);
+            }
+            let head = FrameHead {
+                slot: slot as u32,
+                generation,
+                sequence,
+                dropped: consumer.dropped,
+                captured: meta.timestamp.map_or(NONE, clock::nanoseconds),
+                published: now,
+                memories: descriptors.len() as u8,
+                fence: fence.is_some(),
+                description: description.len() as u32,
+                blob: meta.blob.len() as u32,
+            };
+            descriptors.extend(fence);
+            let head = head.encode();
+            let parts = [IoSlice::new(&head), IoSlice::new(description), IoSlice::new(meta.blob)];
+            match consumer.link.send(&parts, &descriptors) {
+                Ok(()) => {
+                    self.accounts.give(index, slot, sequence, now);
+                    receipt.consumers += 1;
+                }
+                Err(Errno::PIPE | Errno::CONNRESET) => troubled.push((id, Heard::Gone)),
+                // No room in its queue, or for descriptors on their way: as if it had no credit.
+                Err(_) => {
+                    self.accounts.miss(index);
+                    receipt.dropped += 1;
+                }
+            }
+        }
+        for (id, trouble) in troubled {
+            self.end_with(id, trouble);
+        }
+        if receipt.dropped > 0 {
+            self.dropped += receipt.dropped as u64;
+            self.evict_stuck(now);
+        }
+        self.last_description = Some(Arc::clone(description));
+        let settled = self.accounts.settle(slot);
+        self.put_away(slot, settled);
+        receipt
+    }
+
+    /// Takes back what consumers have given back.
+    pub(super) fn hear_all(&mut self) {
+        let ids: SmallVec<[u64; 16]> = self.accounts.consumers().iter().map(|it| it.id).collect();
+        for id in ids {
+            self.hear_one(id);
+        }
+        self.settle_fences();
+    }
+
+    /// The same for one consumer. It is gone afterwards if it hung up.
+    pub(super) fn hear_one(&mut self, id: u64) {
+        let heard = self.hear(id);
+        self.end_with(id, heard);
+    }
+
+    fn end_with(&mut self, id: u64, heard: Heard) {
+        match heard {
+            Heard::All => {}
+            Heard::Gone => self.leave(id),
+            // It may still read what it has.
+            Heard::Nonsense => self.evict(id),
+        }
+    }
+
+    fn hear(&mut self, id: u64) -> Heard {
+        let mut packet = [0; 32];
+        loop {
+            let Some(consumer) = self.accounts.consumer(id) else { return Heard::All };
+            let Some(socket) = &consumer.link.socket else { return Heard::All };
+            let mut received = match socket::receive(socket.as_fd(), &mut packet, false) {
+                Ok(received) => received,
+                Err(Errno::AGAIN) => return Heard::All,
+                Err(Errno::INTR) => continue,
+                Err(_) => return Heard::Gone,
+            };
+            if received.len == 0 {
+                return Heard::Gone;
+            }
+            let packet = packet.get(..received.len).unwrap_or_default();
+            let descriptor = received.descriptors.pop();
+            if received.fault.is_some() || !received.descriptors.is_empty() {
+                return Heard::Nonsense;
+            }
+            match (Request::decode(packet), descriptor) {
+                (Ok(Request::Release { slot, sequence, fence: true, .. }), Some(fence)) => {
+                    if !self.fence(id, slot as usize, sequence, fence) {
+                        return Heard::Nonsense;
+                    }
+                }
+                (Ok(Request::Release { slot, sequence, unknown, fence: false }), None) => {
+                    let known = if unknown { Known::Nothing } else { Known::Memory };
+                    let (slot, now) = (slot as usize, clock::now());
+                    match self.accounts.release(id, slot, sequence, known, now) {
+                        Ok(settled) => self.put_away(slot, settled),
+                        Err(_) => return Heard::Nonsense,
+                    }
+                }
+                (Ok(Request::Enough), None) => {
+                    if let Some(consumer) = self.accounts.consumer_mut(id) {
+                        consumer.out = true;
+                    }
+                }
+                _ => return Heard::Nonsense,
+            }
+        }
+    }
+
+    /// Memory that nobody needs any more goes where it came from.
+    pub(super) fn put_away(&mut self, slot: usize, settled: Settled) {
+        if settled != Settled::Vacant {
+            return;
+        }
+        match self.homes.get_mut(slot) {
+            // The slot stays theirs, so that consumers know the memory when it comes back.
+            Some(Home::Borrowed(_, kept)) => {
+                self.trash.push(Home::Borrowed(SmallVec::new(), kept.take()));
+            }
+            Some(home) => {
+                self.trash.push(std::mem::replace(home, Home::Vacant));
+                self.tell_to_forget(slot);
+            }
+            None => {}
+        }
+    }
+
+    /// Lets consumers know that they need not keep a slot's memory. One that does not hear it
+    /// keeps it until the slot has another.
+    pub(super) fn tell_to_forget(&mut self, slot: usize) {
+        let generation = self.accounts.slot(slot).map_or(0, |slot| slot.generation);
+        let packet = Answer::Forget { slot: slot as u32, generation }.encode();
+        for consumer in self.accounts.consumers_mut() {
+            if consumer.knows(slot, generation) && generation > 0 {
+                let _ = consumer.link.send(&[IoSlice::new(&packet)], &[]);
+                consumer.forget(slot);
+            }
+        }
+    }
+
+    /// A consumer is gone: all that it held comes back.
+    pub(super) fn leave(&mut self, id: u64) {
+        if self.is_fenced(id) {
+            return self.leave_fenced(id);
+        }
+        let Some((consumer, settled)) = self.accounts.leave(id) else { return };
+        self.closed.extend(consumer.link.socket);
+        for (slot, settled) in settled {
+            self.put_away(slot, settled);
+        }
+        self.shrink();
+    }
+
+    /// Memory that is more than the consumers left need.
+    pub(super) fn shrink(&mut self) {
+        while let Some(slot) = self.accounts.shrink() {
+            self.put_away(slot, Settled::Vacant);
+        }
+    }
+
+    /// Puts a consumer out. What it can still read is not written again.
+    pub(super) fn evict(&mut self, id: u64) {
+        for (slot, settled) in self.accounts.evict(id) {
+            self.put_away(slot, settled);
+        }
+        let Some(consumer) = self.accounts.consumer_mut(id) else { return };
+        consumer.link.evicted = true;
+        let farewell = Answer::Evicted.encode();
+        let _ = consumer.link.send(&[IoSlice::new(&farewell)], &[]);
+        if consumer.held() == 0 {
+            self.leave(id);
+        }
+    }
+
+    pub(super) fn evict_stuck(&mut self, now: u64) {
+        if let Some(patience) = self.patience {
+            for id in self.accounts.stuck(now, patience) {
+                self.hear_one(id);
+            }
+            for id in self.accounts.stuck(now, patience) {
+                self.evict(id);
+            }
+        }
+    }
+
+    /// Tells everybody that the stream is over.
+    pub(super) fn farewell(&mut self) {
+        let packet = Answer::Ended.encode();
+        for consumer in self.accounts.consumers() {
+            let _ = consumer.link.send(&[IoSlice::new(&packet)], &[]);
+        }
+    }
+}

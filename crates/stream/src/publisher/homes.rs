@@ -1,0 +1,156 @@
+//! The memory of slots.
+
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tenure_memory::{
+    Access, Allocator, Buffer, BufferIdentity, DeviceHold, RawBuffer, TensorMemory, WeakIdentity,
+    kind,
+};
+use tenure_tensor::wire::Description;
+use tenure_tensor::{Sharing, TensorDyn};
+
+use crate::wire::{LONGEST_DESCRIPTION, MOST_MEMORIES};
+use crate::{Error, Result, Spec};
+
+/// The memory of a slot of the stream's own, and what the frames in it look like.
+pub(super) struct Owned {
+    pub(super) raw: Arc<RawBuffer>,
+    pub(super) spec: Arc<Spec>,
+    /// The description of frames in it, as it travels.
+    pub(super) description: Arc<[u8]>,
+}
+
+impl Owned {
+    /// New memory. Sealed at once, while only this process knows it: from now on the kernel
+    /// refuses every other way of writing.
+    pub(super) fn make(memory: TensorMemory, spec: &Arc<Spec>, name: &str) -> Result<Owned> {
+        let allocator: &dyn Allocator = kind::allocator(memory)?;
+        let fitted = Arc::new(spec.fitted(memory)?);
+        let request = tenure_memory::Request::new(fitted.bytes())?.with_name(Some(name));
+        let raw = Arc::new(allocator.allocate(&request)?);
+        raw.descriptor()?;
+        if memory == TensorMemory::Shm {
+            raw.seal_for_others()?;
+        }
+        let description = describe_over(&raw, &fitted)?;
+        // The spec that was asked for, so that it is known again.
+        Ok(Owned { raw, spec: Arc::clone(spec), description })
+    }
+
+    /// The same memory for other frames; `None` if it is too small.
+    pub(super) fn again(&self, spec: &Arc<Spec>) -> Result<Option<Owned>> {
+        let fitted = spec.fitted(self.raw.memory())?;
+        if fitted.bytes() > self.raw.size() {
+            return Ok(None);
+        }
+        let description = describe_over(&self.raw, &fitted)?;
+        let raw = Arc::clone(&self.raw);
+        Ok(Some(Owned { raw, spec: Arc::clone(spec), description }))
+    }
+
+    /// Whether devices are done with it.
+    pub(super) fn ready(&self) -> bool {
+        self.raw.memory() != TensorMemory::Dma
+            || Buffer::from_shared(Arc::clone(&self.raw))
+                .wait_ready(Access::KernelWrite, Some(std::time::Duration::ZERO))
+                .unwrap_or(true)
+    }
+}
+
+fn describe_over(raw: &Arc<RawBuffer>, fitted: &Spec) -> Result<Arc<[u8]>> {
+    describe(&fitted.over(Buffer::from_shared(Arc::clone(raw)))?)
+}
+
+/// The description of a tensor as it travels.
+pub(super) fn describe(tensor: &TensorDyn) -> Result<Arc<[u8]>> {
+    let description = Description::of(tensor, Sharing::ReadOnly)?.encode();
+    let (bytes, limit) = (description.len(), LONGEST_DESCRIPTION);
+    if bytes > limit {
+        return Err(Error::TooLong { what: "the tensor's description", bytes, limit });
+    }
+    Ok(description.into())
+}
+
+/// A tensor that the user brought, for as long as somebody has it.
+pub(super) struct Borrowed {
+    /// Keep the memory, and writers of this process away from it.
+    _holds: SmallVec<[DeviceHold; 1]>,
+}
+
+/// The memories of a tensor, one for each buffer.
+pub(super) type Memories = SmallVec<[Arc<RawBuffer>; 1]>;
+
+/// Which memories: known again when the same come back.
+pub(super) type Identities = SmallVec<[WeakIdentity; 1]>;
+
+/// The memories of a tensor that can be shared, sealed where that is possible.
+pub(super) fn memories(tensor: &TensorDyn) -> Result<Memories> {
+    let count = if tensor.is_multi_buffer() { tensor.plane_count() } else { 1 };
+    let mut memories = Memories::new();
+    for plane in 0..count.min(MOST_MEMORIES) {
+        let raw = tensor.plane_buffer(plane)?.raw()?;
+        raw.descriptor()?;
+        if raw.memory() == TensorMemory::Shm {
+            raw.seal_for_others()?;
+        }
+        memories.push(Arc::clone(raw));
+    }
+    Ok(memories)
+}
+
+/// The descriptors of memories.
+pub(super) fn descriptors(memories: &[Arc<RawBuffer>]) -> Result<SmallVec<[BorrowedFd<'_>; 5]>> {
+    memories.iter().map(|raw| Ok(raw.descriptor()?)).collect()
+}
+
+impl Borrowed {
+    /// Keeps writers away; an error if there is one.
+    pub(super) fn hold(memories: &[Arc<RawBuffer>]) -> Result<Borrowed> {
+        let hold = |raw: &Arc<RawBuffer>| {
+            DeviceHold::over(Arc::clone(raw), Access::KernelRead, 0..raw.size())
+        };
+        let holds = memories.iter().map(hold).collect::<tenure_memory::Result<_>>()?;
+        Ok(Borrowed { _holds: holds })
+    }
+}
+
+/// What is kept for a slot.
+pub(super) enum Home {
+    /// Nothing.
+    Vacant,
+    /// Memory of the stream.
+    Owned(Arc<Owned>),
+    /// Memory that the user brings again and again, and what of it consumers have now.
+    Borrowed(Identities, Option<Borrowed>),
+}
+
+impl Home {
+    /// Whether these memories belong to the slot.
+    pub(super) fn is_of(&self, memories: &[Arc<RawBuffer>]) -> bool {
+        let Home::Borrowed(known, _) = self else { return false };
+        let same = |(weak, raw): (&WeakIdentity, &Arc<RawBuffer>)| {
+            weak.upgrade().is_some_and(|identity| identity == *raw.identity())
+        };
+        known.len() == memories.len() && known.iter().zip(memories).all(same)
+    }
+
+    /// Whether the memories that belonged to the slot do not exist any more.
+    pub(super) fn is_over(&self) -> bool {
+        let gone = |weak: &WeakIdentity| weak.upgrade().is_none();
+        matches!(self, Home::Borrowed(known, _) if known.iter().any(gone))
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Home::Owned(owned) => owned.raw.size(),
+            _ => 0,
+        }
+    }
+}
+
+/// Weak handles to the identities of memories.
+pub(super) fn identities(memories: &[Arc<RawBuffer>]) -> Identities {
+    memories.iter().map(|raw| BufferIdentity::weak(raw.identity())).collect()
+}

@@ -1,0 +1,326 @@
+//! The door of a stream: its socket, and whoever stands at it.
+//!
+//! One epoll for everything. Consumers that are in are listened to for hanging up only: what they
+//! give back is read when the publisher needs it, which saves it a wake-up for every frame. Only
+//! while a stream lends memory of the user's are releases noticed at once.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
+use tenure_memory::share::{Peer, peer};
+
+use super::Shared;
+use super::builder::Policy;
+use super::core::Core;
+use super::growth::refuse;
+use crate::directory::{Place, set_mode};
+use crate::wire::{Fault, Request, VERSION};
+use crate::{Error, Result, clock, socket};
+
+/// How long somebody may stand at the door without a word.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How many may stand there.
+const MOST_WAITING: usize = 64;
+
+/// What an event is about, in the two lowest bits of its number.
+pub(super) mod about {
+    pub(super) const LISTENER: u64 = 0;
+    /// Somebody only wants the service to look around.
+    pub(in super::super) const WAKE: u64 = 1;
+    pub(super) const WAITING: u64 = 2;
+    pub(super) const CONSUMER: u64 = 3;
+}
+
+pub(super) struct Door {
+    epoll: Arc<OwnedFd>,
+    wake: OwnedFd,
+    /// Listener and lock, until the stream is closed.
+    open: Mutex<Option<Open>>,
+    waiting: Mutex<HashMap<u64, Waiting>>,
+    next: Mutex<u64>,
+    policy: Option<Policy>,
+    /// How often to look for consumers that hang.
+    look_every: Option<Duration>,
+    /// Whether releases are noticed at once.
+    eager: AtomicBool,
+    closing: AtomicBool,
+    /// Given up to be able to say no when there are no descriptors left.
+    spare: Mutex<Option<OwnedFd>>,
+}
+
+struct Open {
+    listener: OwnedFd,
+    _lock: OwnedFd,
+}
+
+/// Somebody who has connected and said nothing yet.
+struct Waiting {
+    socket: OwnedFd,
+    peer: Peer,
+    since: Instant,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Door {
+    /// Takes the name: the lock first, then the socket, put over whatever a dead producer left.
+    pub(super) fn open(
+        place: &Place,
+        policy: Option<Policy>,
+        patience: Option<Duration>,
+    ) -> Result<Door> {
+        let path = place.socket()?;
+        place.make_directory()?;
+        let lock = take_lock(place)?;
+        let bound = place.new_socket();
+        match fs::remove_file(&bound) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::Directory { path: bound, cause: error });
+            }
+            _ => {}
+        }
+        let failed = |cause: Errno| Error::Directory {
+            path: place.directory().to_owned(),
+            cause: cause.into(),
+        };
+        let listener = socket::listen_at(&bound).map_err(failed)?;
+        // Whoever may connect is asked who he is; others are kept out by the system too.
+        set_mode(&bound, if policy.is_some() { 0o666 } else { 0o660 })?;
+        let system = |what| move |errno: Errno| Error::system(what, errno);
+        let epoll =
+            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("making an epoll"))?;
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(system("making an eventfd"))?;
+        let spare = rustix::io::fcntl_dupfd_cloexec(&wake, 0).ok();
+        for (fd, token) in [(listener.as_fd(), about::LISTENER), (wake.as_fd(), about::WAKE)] {
+            let data = epoll::EventData::new_u64(token);
+            epoll::add(&epoll, fd, data, epoll::EventFlags::IN)
+                .map_err(system("watching the socket"))?;
+        }
+        fs::rename(&bound, &path)
+            .map_err(|cause| Error::Directory { path: path.clone(), cause })?;
+        Ok(Door {
+            epoll: Arc::new(epoll),
+            wake,
+            open: Mutex::new(Some(Open { listener, _lock: lock })),
+            waiting: Mutex::new(HashMap::new()),
+            next: Mutex::new(0),
+            policy,
+            look_every: patience.map(|patience| patience / 2),
+            eager: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+            spare: Mutex::new(spare),
+        })
+    }
+
+    pub(super) fn epoll(&self) -> &Arc<OwnedFd> {
+        &self.epoll
+    }
+
+    /// Lets nobody in any more and gives the name up.
+    pub(super) fn close(&self, place: &Place) {
+        let open = locked(&self.open).take();
+        if open.is_some()
+            && let Ok(path) = place.socket()
+        {
+            // While the lock is held: the next producer's socket is not ours to remove.
+            let _ = fs::remove_file(path);
+        }
+        drop(open);
+        locked(&self.waiting).clear();
+        self.closing.store(true, Ordering::SeqCst);
+        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+    }
+
+    /// Notices from now on when consumers give something back.
+    pub(super) fn listen_for_releases(&self, shared: &Shared) -> Result<()> {
+        if self.eager.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        shared.with(|core| {
+            for consumer in core.accounts.consumers() {
+                let Some(socket) = &consumer.link.socket else { continue };
+                let data = epoll::EventData::new_u64(consumer.id << 2 | about::CONSUMER);
+                epoll::modify(&*self.epoll, socket, data, self.flags())
+                    .map_err(|errno| Error::system("watching a consumer", errno))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn flags(&self) -> epoll::EventFlags {
+        let eager = self.eager.load(Ordering::SeqCst);
+        let releases = if eager { epoll::EventFlags::IN } else { epoll::EventFlags::empty() };
+        releases | epoll::EventFlags::RDHUP
+    }
+
+    /// Watches a consumer that is let in.
+    pub(super) fn watch_consumer(&self, socket: BorrowedFd<'_>, id: u64) -> Result<(), Errno> {
+        let data = epoll::EventData::new_u64(id << 2 | about::CONSUMER);
+        epoll::add(&*self.epoll, socket, data, self.flags())
+    }
+
+    /// Whether a process may subscribe.
+    fn allows(&self, peer: &Peer) -> bool {
+        peer.uid == rustix::process::geteuid().as_raw()
+            || peer.gid == rustix::process::getegid().as_raw()
+            || self.policy.as_ref().is_some_and(|policy| policy(peer))
+    }
+}
+
+fn take_lock(place: &Place) -> Result<OwnedFd> {
+    let path = place.lock();
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let lock = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)
+        .map_err(|errno| Error::Directory { path: path.clone(), cause: errno.into() })?;
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(lock),
+        Err(Errno::WOULDBLOCK) => Err(Error::Taken { name: place.name.clone(), lock: path }),
+        Err(errno) => Err(Error::system("locking the stream's name", errno)),
+    }
+}
+
+impl Shared {
+    /// Serves until the stream is closed and what the user lent has come back.
+    pub(super) fn serve_on(&self) {
+        loop {
+            let waiting = !locked(&self.door.waiting).is_empty();
+            let timeout = if waiting { Some(PATIENCE / 4) } else { self.door.look_every };
+            if self.serve(timeout).is_err() {
+                // Out of memory for a moment, say; not to be asked again at once.
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            if self.door.closing.load(Ordering::SeqCst) && !self.with(|core| core.accounts.lends())
+            {
+                return;
+            }
+        }
+    }
+
+    /// Handles what has happened, after waiting for it at most so long.
+    pub(super) fn serve(&self, timeout: Option<Duration>) -> Result<()> {
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        let nothing = epoll::Event {
+            flags: epoll::EventFlags::empty(),
+            data: epoll::EventData::new_u64(about::WAKE),
+        };
+        let mut events = [nothing; 32];
+        let count = match epoll::wait(&*self.door.epoll, &mut events, timeout.as_ref()) {
+            Ok(count) => count,
+            Err(Errno::INTR) => 0,
+            Err(errno) => return Err(Error::system("waiting for consumers", errno)),
+        };
+        for event in events.iter().take(count) {
+            let token = event.data.u64();
+            match token & 3 {
+                about::LISTENER => self.let_in()?,
+                about::WAITING => self.hear_waiting(token >> 2),
+                about::CONSUMER => self.with(|core| core.hear_one(token >> 2)),
+                _ => {
+                    let _ = rustix::io::read(&self.door.wake, &mut [0; 8]);
+                }
+            }
+        }
+        self.with(Core::settle_fences);
+        locked(&self.door.waiting).retain(|_, waiting| waiting.since.elapsed() < PATIENCE);
+        if self.door.look_every.is_some() {
+            self.with(|core| core.evict_stuck(clock::now()));
+        }
+        Ok(())
+    }
+
+    /// Accepts everybody who knocks.
+    fn let_in(&self) -> Result<()> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        loop {
+            let accepted = {
+                let open = locked(&self.door.open);
+                let Some(open) = open.as_ref() else { return Ok(()) };
+                accept_with(&open.listener, flags)
+            };
+            match accepted {
+                Ok(socket) => self.ask_who(socket),
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
+                Err(errno @ (Errno::MFILE | Errno::NFILE)) => {
+                    // The last descriptor serves to tell them so.
+                    let mut spare = locked(&self.door.spare);
+                    if spare.take().is_none() {
+                        *spare = rustix::io::fcntl_dupfd_cloexec(&self.door.wake, 0).ok();
+                        return Err(Error::system("letting a consumer in", errno));
+                    }
+                    let open = locked(&self.door.open);
+                    if let Some(open) = open.as_ref()
+                        && let Ok(socket) = accept_with(&open.listener, flags)
+                    {
+                        let reason = "it has as many descriptors open as it may (ulimit -n)";
+                        refuse(&socket, reason.to_owned());
+                    }
+                    *spare = rustix::io::fcntl_dupfd_cloexec(&self.door.wake, 0).ok();
+                }
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+
+    fn ask_who(&self, socket: OwnedFd) {
+        let Ok(peer) = peer(&socket) else { return };
+        if !self.door.allows(&peer) {
+            let reason = format!(
+                "user {} group {} may not subscribe: it is open to user {} and group {}, and to \
+                 whom its policy allows",
+                peer.uid,
+                peer.gid,
+                rustix::process::geteuid().as_raw(),
+                rustix::process::getegid().as_raw(),
+            );
+            return refuse(&socket, reason);
+        }
+        let mut waiting = locked(&self.door.waiting);
+        if waiting.len() >= MOST_WAITING {
+            return refuse(&socket, format!("{MOST_WAITING} others wait to be let in"));
+        }
+        let number = {
+            let mut next = locked(&self.door.next);
+            *next += 1;
+            *next
+        };
+        let data = epoll::EventData::new_u64(number << 2 | about::WAITING);
+        if epoll::add(&*self.door.epoll, &socket, data, epoll::EventFlags::IN).is_ok() {
+            waiting.insert(number, Waiting { socket, peer, since: Instant::now() });
+        }
+    }
+
+    /// The first packet of somebody who has connected.
+    fn hear_waiting(&self, number: u64) {
+        let Some(Waiting { socket, peer, .. }) = locked(&self.door.waiting).remove(&number) else {
+            return;
+        };
+        let mut packet = [0; 64];
+        let Ok(received) = socket::receive(socket.as_fd(), &mut packet, false) else { return };
+        // Known by its number as a consumer from now on.
+        let _ = epoll::delete(&*self.door.epoll, &socket);
+        if received.len == 0 || received.fault.is_some() || !received.descriptors.is_empty() {
+            return;
+        }
+        match Request::decode(packet.get(..received.len).unwrap_or_default()) {
+            Ok(Request::Consume { credits }) => self.admit(socket, peer, credits as usize),
+            Ok(Request::Report) => self.answer_report(&socket),
+            Err(Fault::Version { found }) => {
+                let reason = format!("it speaks version {VERSION} of streams, not {found}");
+                refuse(&socket, reason);
+            }
+            Ok(_) | Err(_) => refuse(&socket, "that was no first packet of a stream".to_owned()),
+        }
+    }
+}

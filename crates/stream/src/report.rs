@@ -1,0 +1,118 @@
+//! What a stream tells about itself, in this process or to another.
+
+use serde::{Deserialize, Serialize};
+
+/// A stream at one moment. Made by [`crate::Publisher::stats`] and [`crate::stat`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StreamReport {
+    /// Its name.
+    pub name: String,
+    /// Process id of the producer, as the producer sees it.
+    pub pid: u32,
+    /// Tells one life of the producer from the next.
+    pub incarnation: u64,
+    /// Since when it is there.
+    pub seconds: f64,
+    /// Frames published.
+    pub published: u64,
+    /// Frames that consumers did not get, all together.
+    pub dropped: u64,
+    /// Frames per second, of the last few.
+    pub rate: f64,
+    /// Memory of its slots.
+    pub memory: String,
+    /// Slots that the producer may claim at one time.
+    pub claims: usize,
+    /// Credits for all consumers together.
+    pub credits: usize,
+    /// Credits granted.
+    pub granted: usize,
+    /// Its slots.
+    pub slots: Vec<SlotReport>,
+    /// Its consumers.
+    pub consumers: Vec<ConsumerReport>,
+    /// What the last frame looked like.
+    pub frame: Option<FrameReport>,
+}
+
+impl StreamReport {
+    /// Bytes of all slots that have memory of the stream's.
+    pub fn bytes(&self) -> usize {
+        self.slots.iter().map(|slot| slot.bytes).sum()
+    }
+}
+
+/// One slot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SlotReport {
+    /// Its number.
+    pub index: usize,
+    /// Counts the memories that it has had.
+    pub generation: u32,
+    /// Bytes of its memory; zero if it is not the stream's.
+    pub bytes: usize,
+    /// Whether the memory is the user's: of a camera, say.
+    pub borrowed: bool,
+    /// What it is now.
+    pub state: SlotState,
+}
+
+/// What a slot is at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum SlotState {
+    /// Without memory.
+    Vacant,
+    /// Waiting to be claimed.
+    Free,
+    /// Being filled.
+    Claimed,
+    /// With consumers.
+    Published {
+        /// How many frames in it they have.
+        frames: usize,
+    },
+}
+
+/// One consumer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ConsumerReport {
+    /// Its number: see [`crate::Publisher::evict`].
+    pub id: u64,
+    /// Its process id; zero if it lives outside the producer's namespace.
+    pub pid: u32,
+    /// Its user id.
+    pub uid: u32,
+    /// Frames that it may hold at one time.
+    pub credits: usize,
+    /// Frames that it holds, waiting to be read or in use.
+    pub held: usize,
+    /// Frames that it got.
+    pub sent: u64,
+    /// Frames that it did not get.
+    pub dropped: u64,
+    /// Since when it has neither got a frame nor given one back.
+    pub idle_seconds: f64,
+    /// Whether it was put out, and still holds memory that is not the stream's.
+    pub evicted: bool,
+}
+
+/// What a frame looks like.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FrameReport {
+    /// Element type.
+    pub dtype: String,
+    /// Elements per dimension.
+    pub shape: Vec<usize>,
+    /// Pixel format, if it is an image.
+    pub format: Option<String>,
+    /// Pixels across, if it is an image.
+    pub width: Option<usize>,
+    /// Pixels down, if it is an image.
+    pub height: Option<usize>,
+}

@@ -1,0 +1,152 @@
+//! What the frames of a stream look like.
+
+use tenure_layout::{Colour, DType, ImageLayout, Layout, PixelFormat, Quantization};
+use tenure_memory::{Buffer, TensorMemory};
+use tenure_tensor::{Tensor, TensorDyn};
+
+use crate::Result;
+
+/// What the image rows of DMA-BUFs are a multiple of: GPUs refuse to import others.
+const DEVICE_PITCH: usize = 64;
+
+/// What a frame looks like: what [`crate::Publisher::claim_as`] makes tensors of.
+///
+/// ```
+/// use tenure_stream::Spec;
+/// use tenure_tensor::{Colour, DType, PixelFormat};
+/// let input = Spec::tensor(DType::F32, &[1, 3, 640, 640])?;
+/// let frame = Spec::image(PixelFormat::Nv12, 1920, 1080)?.with_colour(Colour::HD);
+/// assert_eq!((input.bytes(), frame.bytes()), (4_915_200, 3_110_400));
+/// # Ok::<(), tenure_stream::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    shape: Shape,
+    colour: Option<Colour>,
+    quantization: Option<Quantization>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Shape {
+    Tensor(Layout),
+    Image { layout: ImageLayout, given_stride: bool },
+}
+
+impl Spec {
+    /// Elements without gaps.
+    ///
+    /// # Errors
+    /// If the shape does not fit the address space.
+    pub fn tensor(dtype: DType, shape: &[usize]) -> Result<Spec> {
+        Ok(Spec::of(Shape::Tensor(Layout::contiguous(dtype, shape)?)))
+    }
+
+    /// An image of bytes with the smallest row stride that its memory allows.
+    ///
+    /// # Errors
+    /// If the size is zero or too large.
+    pub fn image(format: PixelFormat, width: usize, height: usize) -> Result<Spec> {
+        Spec::image_of(format, DType::U8, width, height, None)
+    }
+
+    /// An image of any elements, whose rows are `row_stride` bytes apart if that is given.
+    ///
+    /// # Errors
+    /// If the format cannot have such elements, or the size or stride is impossible.
+    pub fn image_of(
+        format: PixelFormat,
+        dtype: DType,
+        width: usize,
+        height: usize,
+        row_stride: Option<usize>,
+    ) -> Result<Spec> {
+        let layout = ImageLayout::new(format, dtype, width, height, row_stride)?;
+        Ok(Spec::of(Shape::Image { layout, given_stride: row_stride.is_some() }))
+    }
+
+    /// What a tensor looks like, without its gaps.
+    ///
+    /// # Errors
+    /// If its shape is impossible.
+    pub fn like(tensor: &TensorDyn) -> Result<Spec> {
+        let mut spec = match tensor.image_layout() {
+            Some(image) if !is_batch(tensor) => {
+                let (width, height) = (image.width(), image.height());
+                Spec::image_of(image.format(), tensor.dtype(), width, height, None)?
+            }
+            _ => Spec::tensor(tensor.dtype(), tensor.shape())?,
+        };
+        spec.colour = tensor.colour();
+        spec.quantization = tensor.quantization().cloned();
+        Ok(spec)
+    }
+
+    fn of(shape: Shape) -> Spec {
+        Spec { shape, colour: None, quantization: None }
+    }
+
+    /// With a colour description.
+    pub fn with_colour(mut self, colour: Colour) -> Spec {
+        self.colour = Some(colour);
+        self
+    }
+
+    /// With a quantisation.
+    pub fn with_quantization(mut self, quantization: Quantization) -> Spec {
+        self.quantization = Some(quantization);
+        self
+    }
+
+    /// Bytes that a frame needs, in memory without rules of its own.
+    pub fn bytes(&self) -> usize {
+        match &self.shape {
+            Shape::Tensor(layout) => layout.span().end,
+            Shape::Image { layout, .. } => layout.allocation_bytes(),
+        }
+    }
+
+    /// The same as the memory has to have it: rows that GPUs can import in DMA-BUFs.
+    pub(crate) fn fitted(&self, memory: TensorMemory) -> Result<Spec> {
+        match &self.shape {
+            Shape::Image { layout, given_stride: false } if memory == TensorMemory::Dma => {
+                // Chroma planes of I420 have half the stride of luma.
+                let smallest = layout.planes().iter().map(|plane| plane.row_stride).min();
+                let multiple =
+                    DEVICE_PITCH * (layout.row_stride() / smallest.unwrap_or(1).max(1)).max(1);
+                let stride = layout.row_stride().next_multiple_of(multiple);
+                let (format, dtype) = (layout.format(), layout.dtype());
+                let (width, height) = (layout.width(), layout.height());
+                let layout = ImageLayout::new(format, dtype, width, height, Some(stride))?;
+                let shape = Shape::Image { layout, given_stride: true };
+                Ok(Spec { shape, ..self.clone() })
+            }
+            _ => Ok(self.clone()),
+        }
+    }
+
+    /// The tensor over memory that is large enough.
+    pub(crate) fn over(&self, buffer: Buffer) -> Result<TensorDyn> {
+        let mut tensor = match &self.shape {
+            Shape::Tensor(layout) => Tensor::from_buffer(buffer, layout.clone())?,
+            Shape::Image { layout, .. } => {
+                let places: Vec<(usize, Option<usize>)> = layout
+                    .planes()
+                    .iter()
+                    .map(|plane| (plane.offset, Some(plane.row_stride)))
+                    .collect();
+                let (width, height) = (layout.width(), layout.height());
+                let (format, dtype) = (layout.format(), layout.dtype());
+                TensorDyn::from_plane_buffers(&[buffer], &places, width, height, format, dtype)?
+            }
+        };
+        tensor.set_colour(self.colour);
+        tensor.set_quantization(self.quantization.clone())?;
+        Ok(tensor)
+    }
+}
+
+/// Whether a tensor counts images in leading dimensions.
+fn is_batch(tensor: &TensorDyn) -> bool {
+    let rank = tensor.image_layout().and_then(|image| image.tensor_layout().ok());
+    rank.is_some_and(|one| one.rank() < tensor.rank())
+}

@@ -1,0 +1,454 @@
+//! A consumer of a stream.
+
+mod builder;
+mod connection;
+mod known;
+
+use std::fmt;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use tenure_memory::share::Peer;
+
+use crate::directory::Place;
+use crate::frame::{Came, Frame};
+use crate::socket::{Descriptors, Received};
+use crate::wire::{Answer, Fault, FrameHead, LONGEST};
+use crate::{Error, Result};
+
+pub use builder::SubscriberBuilder;
+pub(crate) use builder::ask;
+pub(crate) use connection::Lease;
+use connection::{Connection, Welcome};
+use known::KnownSlots;
+
+/// How often to look for a producer that is not there.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Gets the frames of a stream.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// let mut subscriber = tenure_stream::Subscriber::open("cam0/frame")?;
+/// while let Some(frame) = subscriber.next(Duration::from_secs(1))? {
+///     println!("frame {} of {:?}, {} lost before it", frame.sequence(), frame.shape(),
+///         frame.dropped());
+/// }
+/// # Ok::<(), tenure_stream::Error>(())
+/// ```
+///
+/// It can be polled: its descriptor is readable when there may be a frame
+/// ([`Subscriber::try_next`]).
+pub struct Subscriber {
+    options: SubscriberBuilder,
+    place: Place,
+    connection: Arc<Connection>,
+    welcome: Welcome,
+    known: KnownSlots,
+    packet: Box<[u8]>,
+    /// Frames that did not come, as the last frame said.
+    dropped: u64,
+    skipped: u64,
+    /// A frame that its fence is not done for.
+    stalled: Option<Frame>,
+    /// Why nothing more will come.
+    over: Option<Over>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Ended { dead: bool },
+    Evicted,
+}
+
+impl Subscriber {
+    /// Subscribes to a stream that somebody publishes.
+    ///
+    /// # Errors
+    /// [`Error::NoStream`] if nobody does, [`Error::Refused`] with the producer's reason.
+    pub fn open(name: &str) -> Result<Subscriber> {
+        Subscriber::builder(name).open()
+    }
+
+    /// A subscriber with options.
+    pub fn builder(name: &str) -> SubscriberBuilder {
+        SubscriberBuilder::new(name)
+    }
+
+    fn join(options: SubscriberBuilder, place: Place) -> Result<Subscriber> {
+        let joined = options.connect(&place)?;
+        Ok(Subscriber::joined(options, place, joined))
+    }
+
+    fn joined(
+        options: SubscriberBuilder,
+        place: Place,
+        (connection, welcome): (Connection, Welcome),
+    ) -> Subscriber {
+        Subscriber {
+            options,
+            place,
+            connection: Arc::new(connection),
+            welcome,
+            known: KnownSlots::default(),
+            packet: vec![0; LONGEST].into(),
+            dropped: 0,
+            skipped: 0,
+            stalled: None,
+            over: None,
+        }
+    }
+
+    /// The stream's name.
+    pub fn name(&self) -> &str {
+        &self.place.name
+    }
+
+    /// How many frames can be held at one time: what was asked for, or fewer.
+    pub fn credits(&self) -> usize {
+        self.welcome.credits
+    }
+
+    /// The number by which the producer knows this consumer.
+    pub fn id(&self) -> u64 {
+        self.welcome.consumer
+    }
+
+    /// Tells one life of the producer from the next.
+    pub fn incarnation(&self) -> u64 {
+        self.welcome.incarnation
+    }
+
+    /// Who publishes, as the kernel knows it.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn producer(&self) -> Result<Peer> {
+        Ok(tenure_memory::share::peer(&*self.connection)?)
+    }
+
+    /// Frames that did not come because no credit was left.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Frames that came and were passed over by [`Subscriber::latest`].
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// The next frame, waiting for it at most so long; `None` if none came.
+    ///
+    /// # Errors
+    /// [`Error::Ended`] if the producer closed the stream or died (unless the subscriber was built
+    /// to [`SubscriberBuilder::follow`]), [`Error::Evicted`], and [`Error::Packet`] if the
+    /// producer sent nonsense.
+    pub fn next(&mut self, timeout: Duration) -> Result<Option<Frame>> {
+        let deadline = Instant::now().checked_add(timeout);
+        loop {
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            let answer = match self.stalled.take() {
+                Some(frame) => Ok(Some(frame)),
+                None => self.receive(left.unwrap_or(timeout)),
+            };
+            match answer {
+                Err(error) if self.options.follow && error.is_over() => self.rejoin(deadline)?,
+                Err(error) => return Err(error),
+                Ok(None) => return Ok(None),
+                Ok(Some(frame)) => return self.complete(frame, deadline),
+            }
+            if self.over.is_some() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// A frame that is here already; `None` if there is none.
+    ///
+    /// # Errors
+    /// As [`Subscriber::next`].
+    pub fn try_next(&mut self) -> Result<Option<Frame>> {
+        self.next(Duration::ZERO)
+    }
+
+    /// The newest frame that is here already, giving back those before it; `None` if there is
+    /// none.
+    ///
+    /// # Errors
+    /// As [`Subscriber::next`]; frames that came before the stream ended are given first.
+    pub fn latest(&mut self) -> Result<Option<Frame>> {
+        let mut newest: Option<Frame> = None;
+        loop {
+            match self.try_next() {
+                Ok(Some(frame)) => {
+                    self.skipped += u64::from(newest.is_some());
+                    newest = Some(frame);
+                }
+                Ok(None) => return Ok(newest),
+                // Said again when there is nothing else to give.
+                Err(_) if newest.is_some() => return Ok(newest),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits at most so long until there may be a frame, and says whether there may.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn wait(&self, timeout: Duration) -> Result<bool> {
+        let deadline = Instant::now().checked_add(timeout);
+        loop {
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            let left = left.and_then(|left| Timespec::try_from(left).ok());
+            let mut fds = [PollFd::new(&*self.connection, PollFlags::IN)];
+            match poll(&mut fds, left.as_ref()) {
+                Ok(ready) => return Ok(ready > 0),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(Error::system("waiting for a frame", errno)),
+            }
+        }
+    }
+
+    /// Every frame as it comes, until the stream ends.
+    pub fn frames(&mut self) -> Frames<'_> {
+        Frames { subscriber: self }
+    }
+
+    /// Subscribes again after the stream ended, waiting at most so long for a producer. Frames
+    /// that are held stay valid. The descriptor is another one afterwards.
+    ///
+    /// # Errors
+    /// As [`Subscriber::open`].
+    pub fn reopen(&mut self, timeout: Duration) -> Result<()> {
+        let deadline = Instant::now().checked_add(timeout);
+        loop {
+            match self.options.connect(&self.place) {
+                Ok((connection, welcome)) => {
+                    self.connection = Arc::new(connection);
+                    self.welcome = welcome;
+                    self.known = KnownSlots::default();
+                    self.dropped = 0;
+                    self.over = None;
+                    return Ok(());
+                }
+                Err(error) if error.is_over() && deadline.is_none_or(|at| Instant::now() < at) => {
+                    std::thread::sleep(LOOK_AGAIN);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The same for subscribers that follow: no producer within the time is no error.
+    fn rejoin(&mut self, deadline: Option<Instant>) -> Result<()> {
+        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        match self.reopen(left.unwrap_or(Duration::MAX)) {
+            Err(error) if error.is_over() => Ok(()),
+            answer => answer,
+        }
+    }
+
+    /// Says when the stream ends, whatever was asked for before.
+    #[cfg(feature = "async")]
+    pub(crate) fn stop_following(&mut self) {
+        self.options.follow = false;
+    }
+
+    /// Waits for the frame's fence, unless the user does that.
+    fn complete(&mut self, mut frame: Frame, deadline: Option<Instant>) -> Result<Option<Frame>> {
+        if self.options.explicit_fences {
+            return Ok(Some(frame));
+        }
+        let Some(fence) = frame.take_fence() else { return Ok(Some(frame)) };
+        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        if fence.wait(left)? {
+            return Ok(Some(frame));
+        }
+        frame.put_fence(fence);
+        self.stalled = Some(frame);
+        Ok(None)
+    }
+
+    /// The next frame off the socket.
+    fn receive(&mut self, timeout: Duration) -> Result<Option<Frame>> {
+        let deadline = Instant::now().checked_add(timeout);
+        let mut left = deadline.map(|_| timeout);
+        loop {
+            self.check_over()?;
+            let Some(received) = self.connection.receive(&mut self.packet, left)? else {
+                return Ok(None);
+            };
+            let len = received.len;
+            if len == 0 {
+                self.over = Some(Over::Ended { dead: true });
+                continue;
+            }
+            // The buffer is given back whatever comes of it.
+            let packet = std::mem::take(&mut self.packet);
+            let answer = self.understand(packet.get(..len).unwrap_or_default(), received);
+            self.packet = packet;
+            if let Some(frame) = answer? {
+                return Ok(Some(frame));
+            }
+            left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    /// An error if nothing more will come.
+    fn check_over(&self) -> Result<()> {
+        let name = || self.place.name.clone();
+        match self.over {
+            Some(Over::Ended { dead }) => Err(Error::Ended { name: name(), dead }),
+            Some(Over::Evicted) => {
+                Err(Error::Evicted { name: name(), credits: self.welcome.credits })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The frame in a packet; `None` if it was something else.
+    fn understand(&mut self, packet: &[u8], received: Received) -> Result<Option<Frame>> {
+        let Received { descriptors, fault, .. } = received;
+        let lost = fault == Some(Fault::DescriptorsLost);
+        let head = match fault {
+            None | Some(Fault::DescriptorsLost) => FrameHead::decode(packet),
+            Some(fault) => Err(fault),
+        };
+        match head {
+            Ok((head, description, blob)) => {
+                // From here on it is given back, whatever comes of it.
+                let lease = Arc::new(Lease::new(&self.connection, head));
+                if lost {
+                    lease.set_unknown();
+                    return self.refuse(Fault::DescriptorsLost, false);
+                }
+                self.take(head, description, blob, descriptors, lease)
+            }
+            Err(fault) => match Answer::decode(packet) {
+                Ok((Answer::Ended, _)) => {
+                    self.over = Some(Over::Ended { dead: false });
+                    Ok(None)
+                }
+                Ok((Answer::Evicted, _)) => {
+                    self.over = Some(Over::Evicted);
+                    Ok(None)
+                }
+                Ok((Answer::Forget { slot, generation }, _)) => {
+                    self.known.forget(slot, generation);
+                    Ok(None)
+                }
+                _ => self.refuse(fault, true),
+            },
+        }
+    }
+
+    fn take(
+        &mut self,
+        head: FrameHead,
+        description: &[u8],
+        blob: &[u8],
+        descriptors: Descriptors,
+        lease: Arc<Lease>,
+    ) -> Result<Option<Frame>> {
+        let tensor = match self.known.tensor(&head, description, descriptors, &lease) {
+            Ok(tensor) => tensor,
+            Err(known::Refused::Fault(fault)) => return self.refuse(fault, true),
+            Err(known::Refused::Description(error)) => {
+                self.connection.hang_up();
+                return Err(error);
+            }
+            Err(known::Refused::Memory(error)) => {
+                lease.set_unknown();
+                return Err(error);
+            }
+        };
+        let missed = head.dropped.saturating_sub(self.dropped);
+        self.dropped = head.dropped;
+        let came = Came {
+            head,
+            incarnation: self.welcome.incarnation,
+            missed,
+            blob,
+            guarded: tensor.guarded,
+            fence: tensor.fence,
+            lease,
+        };
+        Ok(Some(Frame::new(tensor.tensor, came)))
+    }
+
+    /// A packet that makes no sense. Whoever sends one will send others: nothing more is heard.
+    fn refuse(&mut self, fault: Fault, hopeless: bool) -> Result<Option<Frame>> {
+        if hopeless {
+            self.connection.hang_up();
+        }
+        Err(Error::Packet { name: self.place.name.clone(), fault })
+    }
+}
+
+/// Every frame of a stream as it comes, until it ends. Made by [`Subscriber::frames`].
+#[derive(Debug)]
+pub struct Frames<'a> {
+    subscriber: &'a mut Subscriber,
+}
+
+impl Iterator for Frames<'_> {
+    type Item = Result<Frame>;
+
+    fn next(&mut self) -> Option<Result<Frame>> {
+        match self.subscriber.next(Duration::MAX) {
+            Ok(Some(frame)) => Some(Ok(frame)),
+            Ok(None) => None,
+            Err(Error::Ended { .. }) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Subscriber {
+    type Item = Result<Frame>;
+    type IntoIter = Frames<'a>;
+
+    fn into_iter(self) -> Frames<'a> {
+        self.frames()
+    }
+}
+
+impl AsFd for Subscriber {
+    /// Readable when there may be a frame.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.connection.as_fd()
+    }
+}
+
+impl AsRawFd for Subscriber {
+    fn as_raw_fd(&self) -> RawFd {
+        self.connection.as_fd().as_raw_fd()
+    }
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        self.stalled = None;
+        // Frames that are held keep the connection; those that came since would be held with them.
+        if self.over.is_none() && Arc::strong_count(&self.connection) > 1 {
+            self.connection.enough();
+            self.options.follow = false;
+            while let Ok(Some(frame)) = self.receive(Duration::ZERO) {
+                drop(frame);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Subscriber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscriber")
+            .field("name", &self.name())
+            .field("credits", &self.welcome.credits)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,176 @@
+//! How subscribers are made.
+
+use std::io::IoSlice;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+
+use super::connection::{Connection, Welcome};
+use super::{LOOK_AGAIN, Subscriber};
+use crate::directory::Place;
+use crate::wire::{Answer, Request};
+use crate::{Error, Result, socket};
+
+/// Options of a [`Subscriber`].
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct SubscriberBuilder {
+    name: String,
+    directory: Option<PathBuf>,
+    credits: u32,
+    wait: Duration,
+    answer_within: Duration,
+    pub(super) follow: bool,
+    pub(super) explicit_fences: bool,
+}
+
+impl SubscriberBuilder {
+    pub(super) fn new(name: &str) -> SubscriberBuilder {
+        SubscriberBuilder {
+            name: name.to_owned(),
+            directory: None,
+            credits: 3,
+            wait: Duration::ZERO,
+            answer_within: Duration::from_secs(20),
+            follow: false,
+            explicit_fences: false,
+        }
+    }
+
+    /// The directory of the socket, instead of [`crate::directory`].
+    pub fn directory(mut self, directory: impl AsRef<Path>) -> SubscriberBuilder {
+        self.directory = Some(directory.as_ref().to_owned());
+        self
+    }
+
+    /// How many frames to hold at one time, those included that wait to be read; 3 if not said.
+    /// The producer may grant fewer ([`Subscriber::credits`]). With one, every frame is as new as
+    /// can be, and frames are lost while it is held.
+    pub fn credits(mut self, credits: u32) -> SubscriberBuilder {
+        self.credits = credits.max(1);
+        self
+    }
+
+    /// Waits so long for somebody to publish the stream.
+    pub fn wait(mut self, timeout: Duration) -> SubscriberBuilder {
+        self.wait = timeout;
+        self
+    }
+
+    /// How long the producer has to answer; 20 seconds if not said, because it makes memory for a
+    /// new consumer first.
+    pub fn answer_within(mut self, timeout: Duration) -> SubscriberBuilder {
+        self.answer_within = timeout;
+        self
+    }
+
+    /// When the stream ends, waits for the next producer of that name instead of saying so.
+    pub fn follow(mut self, follow: bool) -> SubscriberBuilder {
+        self.follow = follow;
+        self
+    }
+
+    /// Gives frames out before devices are done with them: the user waits for
+    /// [`crate::Frame::fence`].
+    pub fn explicit_fences(mut self, explicit: bool) -> SubscriberBuilder {
+        self.explicit_fences = explicit;
+        self
+    }
+
+    /// Subscribes.
+    ///
+    /// # Errors
+    /// [`Error::NoStream`] if nobody publishes it, [`Error::Refused`] with the producer's reason,
+    /// [`Error::NoAnswer`].
+    pub fn open(self) -> Result<Subscriber> {
+        let place = Place::new(&self.name, self.directory.as_deref())?;
+        let deadline = Instant::now().checked_add(self.wait);
+        loop {
+            match Subscriber::join(self.clone(), place.clone()) {
+                Err(Error::NoStream { .. }) if deadline.is_none_or(|at| Instant::now() < at) => {
+                    std::thread::sleep(LOOK_AGAIN);
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Subscribes over a connection that somebody else made: a Unix socket of sequenced packets
+    /// whose other end a producer has accepted. For processes that may not see the directory.
+    ///
+    /// # Errors
+    /// As [`SubscriberBuilder::open`].
+    pub fn open_over(self, socket: OwnedFd) -> Result<Subscriber> {
+        let place = Place::new(&self.name, self.directory.as_deref())?;
+        let connection = introduce(socket, self.hello())?;
+        let joined = self.await_welcome(&place, connection)?;
+        Ok(Subscriber::joined(self, place, joined))
+    }
+
+    fn hello(&self) -> Request {
+        Request::Consume { credits: self.credits }
+    }
+
+    /// Connects and introduces itself.
+    pub(super) fn connect(&self, place: &Place) -> Result<(Connection, Welcome)> {
+        let connection = ask(place, self.hello(), self.answer_within)?;
+        self.await_welcome(place, connection)
+    }
+
+    fn await_welcome(
+        &self,
+        place: &Place,
+        connection: Connection,
+    ) -> Result<(Connection, Welcome)> {
+        let mut packet = [0; 1024];
+        let Some(received) = connection.receive(&mut packet, Some(self.answer_within))? else {
+            return Err(Error::NoAnswer { name: place.name.clone(), after: self.answer_within });
+        };
+        let answer = packet.get(..received.len).unwrap_or_default();
+        let fault = match (received.fault, Answer::decode(answer)) {
+            _ if received.len == 0 => {
+                return Err(Error::Ended { name: place.name.clone(), dead: true });
+            }
+            (None, Ok((Answer::Welcome { incarnation, consumer, credits }, _))) => {
+                let credits = credits as usize;
+                return Ok((connection, Welcome { incarnation, consumer, credits }));
+            }
+            (None, Ok((Answer::Refused { reason }, _))) => {
+                return Err(Error::Refused { name: place.name.clone(), reason });
+            }
+            (None, Ok((Answer::Ended, _))) => {
+                return Err(Error::Ended { name: place.name.clone(), dead: false });
+            }
+            (Some(fault), _) | (None, Err(fault)) => fault,
+            (None, Ok(_)) => crate::wire::Fault::Unknown { what: "first answer", found: 0 },
+        };
+        Err(Error::Packet { name: place.name.clone(), fault })
+    }
+}
+
+/// Connects to the producer of a stream and says the first word.
+pub(crate) fn ask(place: &Place, hello: Request, within: Duration) -> Result<Connection> {
+    let path = place.socket()?;
+    let socket = match socket::connect_to(&path, within) {
+        Ok(socket) => socket,
+        Err(Errno::NOENT | Errno::CONNREFUSED) => {
+            return Err(Error::NoStream { name: place.name.clone(), path });
+        }
+        // Too many wait to be let in, and the producer lets nobody in.
+        Err(Errno::AGAIN) => {
+            return Err(Error::NoAnswer { name: place.name.clone(), after: within });
+        }
+        Err(errno) => return Err(Error::Directory { path, cause: errno.into() }),
+    };
+    introduce(socket, hello)
+}
+
+fn introduce(socket: OwnedFd, hello: Request) -> Result<Connection> {
+    match socket::send(socket.as_fd(), &[IoSlice::new(&hello.encode())], &[]) {
+        // It may have said why before it hung up.
+        Ok(()) | Err(Errno::PIPE | Errno::CONNRESET) => Ok(Connection::new(socket)),
+        Err(errno) => Err(Error::system("talking to the producer", errno)),
+    }
+}

@@ -1,0 +1,174 @@
+//! The memory of slots that this consumer has: mapped once for every generation.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use rustix::fs::{OFlags, SealFlags, fcntl_get_seals, fcntl_getfl};
+use smallvec::SmallVec;
+use tenure_layout::Layout;
+use tenure_memory::{
+    Buffer, Error as MemoryError, Fence, Protection, RawBuffer, TensorMemory, import, recognise,
+};
+use tenure_tensor::TensorDyn;
+use tenure_tensor::wire::Description;
+
+use super::Lease;
+use crate::Error;
+use crate::frame::Guarded;
+use crate::socket::Descriptors;
+use crate::wire::{Fault, FrameHead};
+
+/// What the seals of a stream's memory file must be.
+const SIZE_SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
+const WRITE_SEALS: SealFlags = SealFlags::WRITE.union(SealFlags::FUTURE_WRITE);
+
+/// The slots of one connection, by number.
+#[derive(Default)]
+pub(super) struct KnownSlots {
+    slots: Vec<Option<Known>>,
+}
+
+/// The memory of one generation of a slot.
+struct Known {
+    generation: u32,
+    memories: SmallVec<[Arc<RawBuffer>; 1]>,
+    guarded: Guarded,
+    /// The last description of a frame in it, as it came and as it was understood.
+    described: Option<(Box<[u8]>, Description)>,
+}
+
+/// A tensor in a slot.
+pub(super) struct Taken {
+    pub(super) tensor: TensorDyn,
+    pub(super) guarded: Guarded,
+    pub(super) fence: Option<Fence>,
+}
+
+/// Why a frame was not taken.
+pub(super) enum Refused {
+    /// The packet makes no sense.
+    Fault(Fault),
+    /// The description does not fit the memory.
+    Description(Error),
+    /// This process could not take the memory now.
+    Memory(Error),
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Refused {
+        Refused::Fault(fault)
+    }
+}
+
+impl KnownSlots {
+    /// The memory of a slot is not needed any more; frames in it keep it.
+    pub(super) fn forget(&mut self, slot: u32, generation: u32) {
+        if let Some(place) = self.slots.get_mut(slot as usize)
+            && place.as_ref().is_some_and(|known| known.generation == generation)
+        {
+            *place = None;
+        }
+    }
+
+    /// The tensor of a frame, kept by `lease`. Everything is checked against the memory.
+    pub(super) fn tensor(
+        &mut self,
+        head: &FrameHead,
+        description: &[u8],
+        mut descriptors: Descriptors,
+        lease: &Arc<Lease>,
+    ) -> Result<Taken, Refused> {
+        let (found, memories) = (descriptors.len(), usize::from(head.memories));
+        let expected = memories + usize::from(head.fence);
+        if found != expected {
+            return Err(Fault::Descriptors { found, expected }.into());
+        }
+        let fence = if head.fence { descriptors.pop() } else { None };
+        let fence = fence.map(Fence::from_fd).transpose();
+        let fence = fence.map_err(|error| Refused::Memory(error.into()))?;
+        let slot = head.slot as usize;
+        if self.slots.len() <= slot {
+            self.slots.resize_with(slot + 1, || None);
+        }
+        let place = self.slots.get_mut(slot);
+        let unknown = Fault::UnknownSlot { slot: head.slot, generation: head.generation };
+        let place = place.ok_or_else(|| unknown.clone())?;
+        let refused = |error: tenure_tensor::Error| Refused::Description(error.into());
+        // Frame after frame looks the same.
+        let before = place.as_mut().and_then(|known| known.described.take());
+        let described = match before.filter(|same| *same.0 == *description) {
+            Some(same) => same,
+            None => {
+                let understood = Description::decode(description).map_err(|fault| {
+                    Refused::Description(tenure_tensor::Error::from(fault).into())
+                })?;
+                (description.into(), understood)
+            }
+        };
+        if memories > 0 {
+            *place = Some(take_memories(head.generation, &descriptors, &described.1)?);
+        }
+        let known = place.as_mut().filter(|known| known.generation == head.generation);
+        let known = known.ok_or(unknown)?;
+        let buffers: SmallVec<[Buffer; 1]> = known
+            .memories
+            .iter()
+            .map(|raw| Buffer::from_raw(RawBuffer::lent(Arc::clone(raw), Arc::clone(lease))))
+            .collect();
+        let tensor = described.1.over(&buffers).map_err(refused)?;
+        known.described = Some(described);
+        Ok(Taken { tensor, guarded: known.guarded, fence })
+    }
+}
+
+/// Maps the memories of a slot, after looking at what they are and whether the frame fits.
+fn take_memories(
+    generation: u32,
+    descriptors: &Descriptors,
+    description: &Description,
+) -> Result<Known, Refused> {
+    let Description { dtype, shape, strides, offset, .. } = description;
+    let layout = Layout::strided(*dtype, shape, strides, *offset);
+    let layout = layout.map_err(|error| Refused::Description(error.into()))?;
+    let mut needed = layout.span().end;
+    let mut memories = SmallVec::new();
+    let mut guarded = Guarded::Sealed;
+    for fd in descriptors {
+        let how = look(fd.as_fd())?;
+        // What is true of the least guarded memory is true of all.
+        if how != Guarded::Sealed && guarded != Guarded::Open {
+            guarded = how;
+        }
+        let name = description.name.as_deref();
+        let buffer =
+            import(fd, needed, Protection::ReadOnly, name).map_err(|error| match error {
+                MemoryError::TooShort { .. } => Refused::Description(error.into()),
+                error => Refused::Memory(error.into()),
+            })?;
+        // Further planes are measured when the tensor is made.
+        needed = 0;
+        let raw = buffer.raw().map_err(|error| Refused::Memory(error.into()))?;
+        memories.push(Arc::clone(raw));
+    }
+    Ok(Known { generation, memories, guarded, described: None })
+}
+
+/// What keeps others from writing to the memory; an error if it is none that streams have.
+fn look(fd: BorrowedFd<'_>) -> Result<Guarded, Fault> {
+    let wrong = |found: &dyn std::fmt::Display| Fault::Memory { found: found.to_string() };
+    match recognise(fd).map_err(|error| wrong(&error))? {
+        TensorMemory::Shm => {
+            let seals = fcntl_get_seals(fd).map_err(|errno| wrong(&errno))?;
+            if !seals.contains(SIZE_SEALS) || !seals.intersects(WRITE_SEALS) {
+                return Err(Fault::Unsealed { found: seals.bits() });
+            }
+            Ok(Guarded::Sealed)
+        }
+        TensorMemory::Dma => {
+            let mode = fcntl_getfl(fd).map_err(|errno| wrong(&errno))?;
+            let read_only = mode & OFlags::ACCMODE == OFlags::RDONLY;
+            Ok(if read_only { Guarded::ReadOnly } else { Guarded::Open })
+        }
+        other => Err(wrong(&other)),
+    }
+}
