@@ -5,8 +5,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::{
-    Access, CpuAddress, DeviceVendor, LogicalMemorySpace, RawBuffer, RawMemory, Result,
-    TensorMemory,
+    Access, Carrier, CpuAddress, DevicePlace, DeviceVendor, LogicalMemorySpace, RawBuffer,
+    RawMemory, Result, TensorMemory,
 };
 
 /// A window over a raw buffer that nobody writes through. It has no descriptor: one of the
@@ -43,6 +43,14 @@ unsafe impl RawMemory for ReadOnly {
 
     fn device_address(&self) -> Option<NonNull<u8>> {
         self.home.device_address()
+    }
+
+    fn device_place(&self) -> Option<DevicePlace> {
+        self.home.device_place()
+    }
+
+    fn carrier(&self) -> Option<Arc<dyn Carrier>> {
+        self.home.carrier()
     }
 
     fn size(&self) -> usize {
