@@ -73,7 +73,9 @@ impl Courier {
             let to = self.place(carry.to())?;
             match (to, carry.from()) {
                 (Some(to), Source::Bytes(source)) => match self.place(source)? {
-                    Some(from) => direct.extend(carry.parts().iter().map(|part| copy(to, from, part))),
+                    Some(from) => {
+                        direct.extend(carry.parts().iter().map(|part| copy(to, from, part)))
+                    }
                     None => staged.push(Staged::Up { to, source, parts: carry.parts() }),
                 },
                 (None, Source::Bytes(source)) => {
@@ -91,7 +93,11 @@ impl Courier {
                             let (to, pattern) = ((to.0, first), *pattern);
                             direct.push(Task::Fill { to, bytes, pattern });
                         } else {
-                            staged.push(Staged::Fill { to: (to.0, first), bytes, pattern: *pattern });
+                            staged.push(Staged::Fill {
+                                to: (to.0, first),
+                                bytes,
+                                pattern: *pattern,
+                            });
                         }
                     }
                 }

@@ -79,9 +79,10 @@ impl Heap {
         }
         // With little memory left there may still be room for this one alone.
         let whole = match small {
-            true => device.allocate(self.memory, block_bytes).map(Some).or_else(|error| {
-                if is_full(&error) { Ok(None) } else { Err(error) }
-            })?,
+            true => device
+                .allocate(self.memory, block_bytes)
+                .map(Some)
+                .or_else(|error| if is_full(&error) { Ok(None) } else { Err(error) })?,
             false => None,
         };
         let slot = chunks.iter().position(Option::is_none).unwrap_or(chunks.len());

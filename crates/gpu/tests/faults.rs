@@ -11,6 +11,7 @@ use tenure_tensor::Tensor;
 
 #[path = "../../memory/tests/common/child.rs"]
 mod child;
+#[path = "common/devices.rs"]
 mod common;
 
 fn fault<T>(result: tenure_tensor::Result<T>) -> DeviceFault {
@@ -162,12 +163,15 @@ fn a_forked_process_is_told() {
         // SAFETY: the child touches only what a forked process may: memory, no locks that others
         // hold; this process has one other thread, the device's, which waits.
         #[expect(unsafe_code, reason = "forks")]
-        let code = unsafe { fork(|| {
-            let told = matches!(fault(there.copy_from(&main)), DeviceFault::Forked { .. });
-            let told = told && matches!(fault(gpu.to(&main, Device)), DeviceFault::Forked { .. });
-            drop((there.share(), gpu.clone()));
-            i32::from(!(told && pinned.map_read().unwrap().as_slice()[1] == 10))
-        }) };
+        let code = unsafe {
+            fork(|| {
+                let told = matches!(fault(there.copy_from(&main)), DeviceFault::Forked { .. });
+                let told =
+                    told && matches!(fault(gpu.to(&main, Device)), DeviceFault::Forked { .. });
+                drop((there.share(), gpu.clone()));
+                i32::from(!(told && pinned.map_read().unwrap().as_slice()[1] == 10))
+            })
+        };
         assert_eq!(code, 0);
         assert_eq!(values(&there), values(&main));
     });

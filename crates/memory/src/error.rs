@@ -268,7 +268,9 @@ pub enum DeviceFault {
     #[error("the device is lost, and what was in its memory: open it again")]
     Lost,
     /// It was opened before this process was forked off.
-    #[error("process {opened} opened it, and this process {here} was forked off later: open it here")]
+    #[error(
+        "process {opened} opened it, and this process {here} was forked off later: open it here"
+    )]
     Forked {
         /// The process that opened it.
         opened: u32,

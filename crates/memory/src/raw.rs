@@ -14,8 +14,8 @@ use crate::kind::read_only::ReadOnly;
 use crate::ledger::{Ledger, Loan};
 use crate::pool::Home;
 use crate::{
-    Access, BufferIdentity, Carrier, DevicePlace, DeviceVendor, Error, LogicalMemorySpace, ObjectKey, Refusal, Result,
-    TensorMemory, registry, statistics,
+    Access, BufferIdentity, Carrier, DevicePlace, DeviceVendor, Error, LogicalMemorySpace,
+    ObjectKey, Refusal, Result, TensorMemory, registry, statistics,
 };
 
 /// How the CPU reaches a memory.

@@ -73,7 +73,11 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    fn sleep<'a>(&self, state: MutexGuard<'a, State>, until: Option<Instant>) -> MutexGuard<'a, State> {
+    fn sleep<'a>(
+        &self,
+        state: MutexGuard<'a, State>,
+        until: Option<Instant>,
+    ) -> MutexGuard<'a, State> {
         let forever = Duration::from_secs(3600);
         let left = until.map_or(forever, |at| at.saturating_duration_since(Instant::now()));
         self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
@@ -259,7 +263,8 @@ impl Store {
             Store::Hidden(file) => {
                 let mut done = 0;
                 while done < bytes.len() {
-                    done += rustix::io::pwrite(file, bytes.get(done..)?, (at + done) as u64).ok()?;
+                    done +=
+                        rustix::io::pwrite(file, bytes.get(done..)?, (at + done) as u64).ok()?;
                 }
             }
             Store::Host { .. } => {

@@ -31,3 +31,14 @@ pub(crate) fn values(tensor: &Tensor<u16>) -> Vec<u16> {
     tensor.copy_to_flat(&mut bytes).unwrap();
     bytes.chunks(2).map(|pair| u16::from_ne_bytes([pair[0], pair[1]])).collect()
 }
+
+/// Part of a tensor: a range of each dimension.
+pub(crate) fn part<E: tenure_tensor::ElementKind>(
+    tensor: &Tensor<E>,
+    ranges: &[std::ops::Range<usize>],
+) -> Tensor<E> {
+    ranges
+        .iter()
+        .enumerate()
+        .fold(tensor.share(), |part, (axis, range)| part.slice(axis, range.clone()).unwrap())
+}
