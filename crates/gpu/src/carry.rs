@@ -56,30 +56,38 @@ impl Courier {
     }
 
     /// Where this device finds what is held; `None` for main memory that it does not reach.
-    fn place(&self, held: &Held) -> Result<Option<(u64, usize)>> {
+    fn place(&self, device: &dyn Device, held: &Held) -> Result<Option<(u64, usize)>> {
         match held.device_place() {
             Some(place) if place.device == self.core.number => {
                 Ok(Some((place.block, place.offset)))
             }
-            _ if matches!(held, Held::Near(_)) => Ok(None),
-            _ => Err(self.core.properties().fault("copying", DeviceFault::OtherDevice)),
+            _ => match held {
+                Held::Near(hold) => Ok(self.core.imports.place(&self.core, device, hold)),
+                Held::Far(_) => {
+                    Err(self.core.properties().fault("copying", DeviceFault::OtherDevice))
+                }
+            },
         }
     }
 
     /// What the device can do by itself, and what has to be staged.
-    fn sort<'a>(&self, work: &'a [Carry]) -> Result<(Vec<Task>, Vec<Staged<'a>>)> {
+    fn sort<'a>(
+        &self,
+        device: &dyn Device,
+        work: &'a [Carry],
+    ) -> Result<(Vec<Task>, Vec<Staged<'a>>)> {
         let (mut direct, mut staged) = (vec![], vec![]);
         for carry in work {
-            let to = self.place(carry.to())?;
+            let to = self.place(device, carry.to())?;
             match (to, carry.from()) {
-                (Some(to), Source::Bytes(source)) => match self.place(source)? {
+                (Some(to), Source::Bytes(source)) => match self.place(device, source)? {
                     Some(from) => {
                         direct.extend(carry.parts().iter().map(|part| copy(to, from, part)))
                     }
                     None => staged.push(Staged::Up { to, source, parts: carry.parts() }),
                 },
                 (None, Source::Bytes(source)) => {
-                    let Some(from) = self.place(source)? else {
+                    let Some(from) = self.place(device, source)? else {
                         let fault = DeviceFault::OtherDevice;
                         return Err(self.core.properties().fault("copying", fault));
                     };
@@ -283,7 +291,7 @@ impl Courier {
     /// Does all of it, and waits.
     pub(crate) fn work(&self, work: &[Carry]) -> Result<()> {
         let device = self.core.device("copying")?;
-        let (direct, staged) = self.sort(work)?;
+        let (direct, staged) = self.sort(device, work)?;
         let begun = match direct.is_empty() {
             true => None,
             // SAFETY: holds of whoever called keep both sides, inside whose ranges pieces are,
@@ -332,7 +340,7 @@ impl Carrier for Courier {
     fn carry_later(self: Arc<Self>, work: Vec<Carry>, after: Option<After>) -> Result<Fence> {
         let device = self.core.device("copying")?;
         let (signal, fence) = Fence::pair()?;
-        let (direct, staged) = self.sort(&work)?;
+        let (direct, staged) = self.sort(device, &work)?;
         let begun = match staged.is_empty() {
             // SAFETY: holds keep both sides, inside whose ranges pieces are; they go to the
             // worker, which lets go of them when the work is done.

@@ -7,6 +7,7 @@ use tenure_memory::{DeviceFault, Error, Request, Result, TensorMemory, Why};
 
 use crate::device::{Device, Properties, Task};
 use crate::heap::{Heap, HeapReport, Taken};
+use crate::imports::Imports;
 
 /// A device that is open.
 pub(crate) struct Core {
@@ -14,6 +15,7 @@ pub(crate) struct Core {
     pub(crate) number: u64,
     device: Arc<dyn Device>,
     heaps: Vec<Heap>,
+    pub(crate) imports: Imports,
     /// The process that opened it: drivers do not survive a fork.
     process: u32,
 }
@@ -23,7 +25,8 @@ impl Core {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let heaps = device.properties().memories.iter().map(|&memory| Heap::new(memory)).collect();
-        Core { number, device, heaps, process: std::process::id() }
+        let process = std::process::id();
+        Core { number, device, heaps, imports: Imports::default(), process }
     }
 
     pub(crate) fn properties(&self) -> &Properties {
@@ -60,12 +63,24 @@ impl Core {
         self.heap(memory)?.take(self.device("allocating")?, request)
     }
 
+    /// Takes a block of its own that other processes can use.
+    pub(crate) fn take_shared(&self, memory: TensorMemory, request: &Request<'_>) -> Result<Taken> {
+        self.heap(memory)?;
+        let device = self.device("allocating")?;
+        let room = request.bytes().max(1).next_multiple_of(4);
+        let block = device.allocate_shared(memory, room)?;
+        if request.align() > block.align {
+            device.free(block.id);
+            return Err(Error::BadRequest { bytes: request.bytes(), align: request.align() });
+        }
+        Ok(Taken::whole(&block))
+    }
+
     /// Takes memory back.
     pub(crate) fn give(&self, memory: TensorMemory, taken: &mut Taken) {
-        let (slot, part) = taken.end();
         // In a forked process the driver is not there any more.
         if let (true, Ok(heap)) = (self.here(), self.heap(memory)) {
-            heap.give(self.device.as_ref(), slot, part);
+            heap.give(self.device.as_ref(), taken);
         }
     }
 
@@ -88,7 +103,10 @@ impl Core {
 impl Drop for Core {
     fn drop(&mut self) {
         match self.here() {
-            true => self.heaps.iter().for_each(|heap| heap.clear(self.device.as_ref())),
+            true => {
+                self.imports.clear(self.device.as_ref());
+                self.heaps.iter().for_each(|heap| heap.clear(self.device.as_ref()));
+            }
             // What it would call belongs to the other process.
             false => std::mem::forget(Arc::clone(&self.device)),
         }

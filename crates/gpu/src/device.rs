@@ -1,6 +1,7 @@
 //! What a backend implements: blocks of memory, copies between them, and their order.
 #![expect(unsafe_code, reason = "the trait that backends implement promises valid addresses")]
 
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +55,13 @@ pub struct Properties {
     /// What addresses of main memory must be a multiple of for the device to reach it where it
     /// is; `None` if it cannot.
     pub imports_host: Option<usize>,
+    /// Whether it reaches DMA-BUFs where they are.
+    pub imports_dma: bool,
+    /// Whether its memory can be given to another process.
+    pub shares: bool,
+    /// Which driver and device it is, the same in every process: only the same can import what
+    /// this one exports.
+    pub uuid: [u8; 16],
     /// How much is asked of the driver at a time, to be divided here.
     pub block_bytes: usize,
 }
@@ -97,6 +105,15 @@ pub struct Block {
     pub name: Option<Address>,
     /// What its first byte is aligned to, for the CPU and for the device.
     pub align: usize,
+}
+
+/// What a descriptor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FdKind {
+    /// A DMA-BUF.
+    DmaBuf,
+    /// What the same driver exported, for itself.
+    Opaque,
 }
 
 /// One piece of work for a queue. Places are a block and a byte in it.
@@ -155,6 +172,30 @@ pub unsafe trait Device: Send + Sync + 'static {
     /// [`Properties::imports_host`].
     unsafe fn import_host(&self, _address: NonNull<u8>, _bytes: usize) -> Result<Block> {
         Err(self.properties().fault("importing main memory", DeviceFault::Lacks("way to do it")))
+    }
+
+    /// Makes memory of a descriptor a block, without a copy.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if it cannot, or the descriptor is not what it is said to be.
+    fn import_fd(&self, _fd: BorrowedFd<'_>, _kind: FdKind, _bytes: usize) -> Result<Block> {
+        Err(self.properties().fault("importing a descriptor", DeviceFault::Lacks("way to do it")))
+    }
+
+    /// As [`Device::allocate`], of memory that another process can use: see [`Device::export`].
+    ///
+    /// # Errors
+    /// As there.
+    fn allocate_shared(&self, _memory: TensorMemory, _bytes: usize) -> Result<Block> {
+        Err(self.properties().fault("sharing memory", DeviceFault::Lacks("way to do it")))
+    }
+
+    /// A descriptor of a block that [`Device::allocate_shared`] made.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if it is none.
+    fn export(&self, _block: u64) -> Result<OwnedFd> {
+        Err(self.properties().fault("sharing memory", DeviceFault::Lacks("way to do it")))
     }
 
     /// Begins work, to be done after all that was submitted before, and gives its number. Tasks

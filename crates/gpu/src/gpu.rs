@@ -12,6 +12,7 @@ use crate::carry::Courier;
 use crate::core::Core;
 use crate::device::{Device, Properties};
 use crate::heap::HeapReport;
+use crate::imports::ImportReport;
 use crate::memory::Maker;
 
 /// A device that is open; cheap to clone. Its memory keeps it open: it may be dropped before its
@@ -62,8 +63,16 @@ impl Gpu {
     /// [`tenure_memory::Error::Unavailable`] if the device has no such memory.
     pub fn allocator(&self, memory: TensorMemory) -> Result<Arc<dyn Allocator>> {
         self.core().heap(memory)?;
-        let courier = Some(Arc::clone(&self.courier));
-        Ok(Arc::new(Maker::new(Arc::clone(self.core()), courier, memory)))
+        Ok(Arc::new(self.maker(memory)))
+    }
+
+    pub(crate) fn maker(&self, memory: TensorMemory) -> Maker {
+        Maker::new(Arc::clone(self.core()), Some(Arc::clone(&self.courier)), memory)
+    }
+
+    /// The device itself, in the process that opened it.
+    pub(crate) fn device(&self, what: &'static str) -> Result<&dyn Device> {
+        self.core().device(what)
     }
 
     /// A pool of `Device`, `Pinned` or `Managed` memory.
@@ -113,6 +122,12 @@ impl Gpu {
     /// How its memories are divided now.
     pub fn heaps(&self) -> Vec<HeapReport> {
         self.core().reports()
+    }
+
+    /// Which main memory the device reaches where it is: what was copied once is known by its
+    /// identity and not imported again.
+    pub fn imports(&self) -> ImportReport {
+        self.core().imports.report()
     }
 
     /// What the staging memory did: copies of main memory that the device cannot reach go through

@@ -43,7 +43,8 @@ struct Chunk {
 
 /// Part of a block, in use.
 pub(crate) struct Taken {
-    slot: usize,
+    /// The chunk; `None` for a block that no heap has.
+    slot: Option<usize>,
     part: Option<tlsf::Block>,
     /// The block, by its number.
     pub(crate) block: u64,
@@ -114,7 +115,9 @@ impl Heap {
     }
 
     /// Takes a part back.
-    pub(crate) fn give(&self, device: &dyn Device, slot: usize, part: Option<tlsf::Block>) {
+    pub(crate) fn give(&self, device: &dyn Device, taken: &mut Taken) {
+        let Some(slot) = taken.slot else { return device.free(taken.block) };
+        let part = taken.part.take();
         let mut chunks = self.chunks();
         let empty = |chunk: &Chunk| chunk.live == 0 && chunk.parts.is_some();
         let others = chunks.iter().flatten().filter(|chunk| empty(chunk)).count();
@@ -189,13 +192,14 @@ impl Chunk {
         }
         self.live += 1;
         let Block { id: block, host, name, .. } = self.block;
-        Some(Taken { slot, part, block, offset: first, host, name })
+        Some(Taken { slot: Some(slot), part, block, offset: first, host, name })
     }
 }
 
 impl Taken {
-    /// What [`Heap::give`] needs to know, once.
-    pub(crate) fn end(&mut self) -> (usize, Option<tlsf::Block>) {
-        (self.slot, self.part.take())
+    /// A block that is one allocation, and no heap's.
+    pub(crate) fn whole(block: &Block) -> Taken {
+        let Block { id: block, host, name, .. } = *block;
+        Taken { slot: None, part: None, block, offset: 0, host, name }
     }
 }

@@ -40,10 +40,20 @@ mod core;
 mod device;
 mod gpu;
 mod heap;
+mod imports;
 mod memory;
+mod missing;
+mod open;
+mod share;
 pub mod testing;
+#[cfg(feature = "vulkan")]
+pub mod vulkan;
 mod worker;
 
-pub use device::{Address, Block, Class, Device, Properties, Region, Task};
+pub use device::{Address, Block, Class, Device, FdKind, Properties, Region, Task};
 pub use gpu::Gpu;
 pub use heap::HeapReport;
+pub use imports::ImportReport;
+pub use missing::Missing;
+pub use open::{Backend, Listed, backends, open};
+pub use share::Exported;

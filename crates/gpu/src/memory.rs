@@ -11,6 +11,7 @@ use tenure_memory::{
 
 use crate::carry::Courier;
 use crate::core::Core;
+use crate::device::Block;
 use crate::heap::Taken;
 
 /// Makes one memory of a device.
@@ -19,6 +20,8 @@ pub(crate) struct Maker {
     /// Who carries the bytes; staging memory, which belongs to it, has none.
     courier: Option<Arc<Courier>>,
     memory: TensorMemory,
+    /// Whether every allocation is a block of its own that other processes can use.
+    shared: bool,
 }
 
 impl Maker {
@@ -27,7 +30,12 @@ impl Maker {
         courier: Option<Arc<Courier>>,
         memory: TensorMemory,
     ) -> Maker {
-        Maker { core, courier, memory }
+        Maker { core, courier, memory, shared: false }
+    }
+
+    /// The same, of memory that other processes can use.
+    pub(crate) fn shared(self) -> Maker {
+        Maker { shared: true, ..self }
     }
 }
 
@@ -41,16 +49,25 @@ impl Allocator for Maker {
     }
 
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
-        let taken = self.core.take(self.memory, request)?;
-        let part = Part {
-            taken,
-            core: Arc::clone(&self.core),
-            courier: self.courier.clone(),
-            memory: self.memory,
-            size: request.bytes(),
+        let taken = match self.shared {
+            false => self.core.take(self.memory, request)?,
+            true => self.core.take_shared(self.memory, request)?,
         };
+        let part = self.part(taken, request.bytes());
         part.zero()?;
         Ok(RawBuffer::new(part, request.name()))
+    }
+}
+
+impl Maker {
+    fn part(&self, taken: Taken, size: usize) -> Part {
+        let (core, courier) = (Arc::clone(&self.core), self.courier.clone());
+        Part { taken, core, courier, memory: self.memory, size }
+    }
+
+    /// A block that exists, as a raw buffer; it is freed with it.
+    pub(crate) fn adopt(&self, block: &Block, size: usize, name: Option<&str>) -> RawBuffer {
+        RawBuffer::new(self.part(Taken::whole(block), size), name)
     }
 }
 

@@ -99,6 +99,9 @@ impl TestDevice {
             ],
             memories: vec![TensorMemory::Device, TensorMemory::Pinned, TensorMemory::Managed],
             imports_host: None,
+            imports_dma: false,
+            shares: false,
+            uuid: [0; 16],
             block_bytes,
         };
         let shared = Shared {

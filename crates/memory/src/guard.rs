@@ -79,7 +79,7 @@ impl<K: Keep> Hold<K> {
     }
 
     /// Which byte of the allocation is the first held; `None` for memory whose address changes.
-    pub(crate) fn start(&self) -> Option<usize> {
+    pub fn start(&self) -> Option<usize> {
         let base = self.raw().fixed_address()?;
         Some(self.address.addr().get() - base.addr().get())
     }

@@ -490,8 +490,7 @@ impl RawBuffer {
     }
 
     /// Remembers that others may hold the bytes: a pool must not reuse them.
-    #[cfg(linux_like)]
-    pub(crate) fn mark_shared(&self) {
+    pub fn mark_shared(&self) {
         self.core().shared.store(true, Ordering::Relaxed);
     }
 }
