@@ -37,14 +37,20 @@
 
 mod carry;
 mod core;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod device;
 mod gpu;
 mod heap;
+#[cfg(feature = "hip")]
+pub mod hip;
 mod imports;
 mod memory;
 mod missing;
 mod open;
 mod share;
+#[cfg(any(feature = "cuda", feature = "hip"))]
+mod streamed;
 pub mod testing;
 #[cfg(feature = "vulkan")]
 pub mod vulkan;

@@ -55,6 +55,15 @@ impl Backend {
 /// The kinds of device that this build knows.
 pub fn backends() -> &'static [Backend] {
     &[
+        #[cfg(feature = "cuda")]
+        Backend {
+            name: "cuda",
+            title: "CUDA",
+            survey: crate::cuda::survey,
+            open: crate::cuda::open,
+        },
+        #[cfg(feature = "hip")]
+        Backend { name: "hip", title: "HIP", survey: crate::hip::survey, open: crate::hip::open },
         #[cfg(feature = "vulkan")]
         Backend {
             name: "vulkan",

@@ -45,7 +45,7 @@ fn spaces_and_places_are_right() {
         assert_eq!((tensor.memory(), tensor.space()), (memory, space));
         assert_eq!(gpu.memory_in(space), Some(memory));
         assert!(statistics::usage(memory).count > before);
-        let view = part(&tensor, &[2..5]);
+        let view = tensor.slice(0, 2..5).unwrap();
         assert_eq!(view.buffer_identity(), tensor.buffer_identity());
         assert!(view.aliases(&tensor));
         assert_eq!(values(&view), values(&numbers(&[10]))[2..5]);
@@ -87,7 +87,7 @@ fn fills_of_every_element_and_every_length() {
     let device = gpu.allocator(Device).unwrap();
     for len in [1, 2, 3, 5, 64, 1001] {
         let bytes = Tensor::<u8>::new_in(&*device, &[len + 4], None).unwrap();
-        let middle = part(&bytes, &[1..len + 1]);
+        let middle = bytes.slice(0, 1..len + 1).unwrap();
         middle.fill(7).unwrap();
         let mut flat = vec![0; len + 4];
         bytes.copy_to_flat(&mut flat).unwrap();

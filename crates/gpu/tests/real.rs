@@ -77,7 +77,7 @@ fn views_pictures_and_fills() {
     for len in [1, 3, 4, 1001] {
         let bytes = Tensor::<u8>::new_in(&*gpu.allocator(Device).unwrap(), &[len + 4], None);
         let bytes = bytes.unwrap();
-        part(&bytes, &[1..len + 1]).fill(7).unwrap();
+        bytes.slice(0, 1..len + 1).unwrap().fill(7).unwrap();
         let mut flat = vec![0; len + 4];
         bytes.copy_to_flat(&mut flat).unwrap();
         assert!(flat[1..=len].iter().all(|byte| *byte == 7), "{flat:?}");
