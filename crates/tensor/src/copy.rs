@@ -39,10 +39,17 @@ impl<E: ElementKind> Tensor<E> {
     /// fails on the way, old and new bytes are left.
     pub fn copy_from<F: ElementKind>(&self, source: &Tensor<F>) -> Result<()> {
         if self.must_be_carried(source) {
-            for (to, from) in self.sides(source)? {
-                carry::prepare((to.0, &to.1), (from.0, &from.1))?.finish()?;
-            }
-            return Ok(());
+            let sides = self.sides(source)?;
+            let mut all =
+                sides.iter().map(|(to, from)| carry::prepare((to.0, &to.1), (from.0, &from.1)));
+            // Planes that lie in between each other cannot be held side by side.
+            return match self.planes_interleave()? {
+                true => all.try_for_each(|one| one?.finish()),
+                false => {
+                    let all: Vec<_> = all.collect::<Result<_>>()?;
+                    all.into_iter().try_for_each(carry::Prepared::finish)
+                }
+            };
         }
         if let (Some(to), Some(from)) = (&self.parts.meta.image, &source.parts.meta.image)
             && !self.parts.meta.batched()
