@@ -1,10 +1,16 @@
 //! `tenure bench`: how fast memories and image engines are, beside the limits of the machine.
 //!
-//! `memory` is the comparison of memories, `image` that of engines; the other files are what any measurement needs: a
-//! clock, rounds, the shape of a frame, bars.
+//! `memory` is the comparison of memories, `image` that of engines, `copy` that of copies between
+//! spaces; the other files are what any measurement needs: a clock, rounds, the shape of a frame,
+//! bars.
 
 mod chart;
 mod clock;
+#[cfg(linux_like)]
+mod copy;
+#[cfg(not(linux_like))]
+#[path = "bench/copy_elsewhere.rs"]
+mod copy;
 mod frame;
 mod image;
 mod memory;
@@ -60,6 +66,9 @@ enum Other {
     /// Measure the image engines against the limit of this machine
     #[command(long_about = image::ABOUT)]
     Image(image::Options),
+    /// Measure copies between the spaces of this machine
+    #[command(long_about = copy::ABOUT)]
+    Copy(copy::Options),
 }
 
 /// What `tenure help bench` begins with.
@@ -82,7 +91,8 @@ const EXAMPLES: &str = "\
   tenure bench
   tenure bench mem shm --size 3840x2160x3
   tenure bench shm --rounds 50 --json > shm.json
-  tenure bench image --quick";
+  tenure bench image --quick
+  tenure bench copy vulkan:0";
 
 /// Takes the words for memories, and lists them if another is given.
 fn memory_parser() -> impl TypedValueParser<Value = TensorMemory> {
@@ -94,6 +104,7 @@ fn memory_parser() -> impl TypedValueParser<Value = TensorMemory> {
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     match &options.other {
         Some(Other::Image(options)) => image::run(options),
+        Some(Other::Copy(options)) => copy::run(options),
         None => memory::run(options),
     }
 }

@@ -7,6 +7,7 @@
 mod automatic;
 mod devices;
 mod environment;
+mod gpus;
 mod limits;
 mod memories;
 mod pages;
@@ -38,7 +39,7 @@ Show which memories work here, and why the others do not.
 
 A memory that works was tried: a page of it was allocated, written and read
 back. A memory that does not gives its reason. Below that: what the machine
-offers (page sizes, devices, cameras) and where it ends (limits).";
+offers (page sizes, GPUs, devices, cameras) and where it ends (limits).";
 
 const EXAMPLES: &str = "\
 \x1b[1m\x1b[4mExamples:\x1b[0m
@@ -68,6 +69,8 @@ pub(crate) struct Report {
     pages: pages::Pages,
     /// Where memory and descriptors end.
     limits: limits::Limits,
+    /// Devices with memory of their own, by kind.
+    gpus: Vec<gpus::Kind>,
     /// Device nodes that memory can come from.
     devices: devices::Devices,
 }
@@ -94,6 +97,7 @@ fn look(tree: &Tree) -> Report {
         environment: environment::environment(),
         pages: pages::pages(tree),
         limits: limits::limits(tree),
+        gpus: gpus::gpus(),
         devices: devices::devices(tree),
     }
 }

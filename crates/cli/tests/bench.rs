@@ -6,6 +6,22 @@ use common::{answer, run, tenure};
 use serde_json::Value;
 
 #[test]
+#[cfg(target_os = "linux")]
+fn copies_between_spaces_are_measured_or_refused() {
+    let size = ["--size", "64x64x4", "--rounds", "1", "--quick", "--json"];
+    let (out, errors, code) = run(&[&["bench", "copy"][..], &size].concat());
+    assert_eq!((errors.as_str(), code), ("", Some(0)));
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["bytes"], 64 * 64 * 4);
+    let copies = report["copies"].as_array().unwrap();
+    assert_eq!((&copies[0]["from"], &copies[0]["to"]), (&"mem".into(), &"mem".into()));
+    assert!(copies.iter().all(|copy| copy["median_ns"].as_f64().unwrap() > 0.0));
+    let (out, _, code) = run(&["bench", "copy", "cuda:77", "--quick", "--rounds", "1"]);
+    assert_eq!(code, Some(0));
+    assert!(out.contains("cuda:77"), "{out}");
+}
+
+#[test]
 fn a_quick_run_has_all_results() {
     let arguments = ["bench", "--quick", "--json", "--size", "64x48x3", "--rounds", "2"];
     let (out, errors, code) = run(&arguments);

@@ -35,6 +35,15 @@ fn json_has_its_fields() {
     for part in parts {
         assert!(!report[part].is_null(), "{part}");
     }
+    for kind in report["gpus"].as_array().unwrap() {
+        let empty = kind["devices"].as_array().unwrap().is_empty();
+        assert_eq!(empty, kind["reason"].is_string(), "{kind}");
+        for device in kind["devices"].as_array().unwrap() {
+            let word = format!("{}:", kind["name"].as_str().unwrap());
+            assert!(device["word"].as_str().unwrap().starts_with(&word), "{device}");
+            assert!(device["heaps"][0]["bytes"].as_u64().unwrap() > 0, "{device}");
+        }
+    }
     for group in ["dma_heaps", "udmabuf", "graphics", "cameras"] {
         let group = &report["devices"][group];
         let empty = group["nodes"].as_array().unwrap().is_empty();

@@ -160,7 +160,7 @@ impl Buffer {
         let placed = home.placed()?;
         let at = placed.offset + home.offset;
         // By address where there is one: the arena itself may be aligned to less.
-        let base = placed.raw.fixed_address().map_or(0, |address| address.addr().get());
+        let base = placed.raw.base().unwrap_or(0);
         if !(base + at).is_multiple_of(self.root.align) {
             return Err(Error::Misaligned { offset: at, align: self.root.align });
         }

@@ -12,6 +12,7 @@ use crate::{Access, RawBuffer, Result};
 pub struct DeviceHold {
     raw: Arc<RawBuffer>,
     access: Access,
+    range: Range<usize>,
     /// `Some` until dropped.
     loan: Option<Loan>,
 }
@@ -23,13 +24,33 @@ impl DeviceHold {
     /// [`crate::Error::Busy`] if somebody holds bytes of it in a way that excludes the access,
     /// and [`crate::Error::OutOfBounds`].
     pub fn over(raw: Arc<RawBuffer>, access: Access, range: Range<usize>) -> Result<DeviceHold> {
-        let loan = raw.enter_ledger(access, range)?;
-        Ok(DeviceHold { raw, access, loan: Some(loan) })
+        let loan = raw.enter_ledger(access, range.clone())?;
+        Ok(DeviceHold { raw, access, range, loan: Some(loan) })
     }
 
     /// The allocation that the bytes belong to.
     pub fn raw(&self) -> &Arc<RawBuffer> {
         &self.raw
+    }
+
+    /// Which bytes of the allocation are held.
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
+    /// Number of bytes.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// What the bytes are held for.
+    pub fn access(&self) -> Access {
+        self.access
     }
 }
 
@@ -46,6 +67,7 @@ impl fmt::Debug for DeviceHold {
         f.debug_struct("DeviceHold")
             .field("raw", &self.raw)
             .field("access", &self.access)
+            .field("range", &self.range)
             .finish_non_exhaustive()
     }
 }

@@ -149,13 +149,24 @@ pub enum Error {
     },
     /// Memory that the CPU cannot reach.
     #[error(
-        "memory {memory} in space {space} cannot be mapped for the CPU: copy it to main memory"
+        "memory {memory} in space {space} cannot be mapped for the CPU: copy it with \
+         to(Some(TensorMemory::Mem)), or into memory that can be with copy_from()"
     )]
     NotMappable {
         /// The memory.
         memory: TensorMemory,
         /// Where it lives.
         space: LogicalMemorySpace,
+    },
+    /// A device refused, or failed.
+    #[error("{device}: {what}: {fault}")]
+    Device {
+        /// Which device.
+        device: Arc<str>,
+        /// What was tried.
+        what: &'static str,
+        /// What it said.
+        fault: DeviceFault,
     },
     /// Writing to what is read-only.
     #[error("this {memory} memory is read-only: use map_read(), or copy it to writable memory")]
@@ -246,6 +257,39 @@ pub enum Error {
     Closed {
         /// Whether part of a message had arrived.
         midway: bool,
+    },
+}
+
+/// Why a device did not do what it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceFault {
+    /// It stopped working: its memory is gone.
+    #[error("the device is lost, and what was in its memory: open it again")]
+    Lost,
+    /// It was opened before this process was forked off.
+    #[error(
+        "process {opened} opened it, and this process {here} was forked off later: open it here"
+    )]
+    Forked {
+        /// The process that opened it.
+        opened: u32,
+        /// This process.
+        here: u32,
+    },
+    /// Memory of another device, or of none.
+    #[error("the memory is not this device's: copy it through main memory")]
+    OtherDevice,
+    /// It does not have that.
+    #[error("it has no {0}")]
+    Lacks(&'static str),
+    /// The driver's answer.
+    #[error("the driver answers {code} ({name})")]
+    Answer {
+        /// Its number.
+        code: i64,
+        /// Its name, as far as known.
+        name: String,
     },
 }
 

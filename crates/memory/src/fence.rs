@@ -27,6 +27,30 @@ impl Fence {
         Ok(Fence { fd: duplicate(fd)? })
     }
 
+    /// A fence, and what makes it done.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tenure_memory::Fence;
+    /// let (signal, fence) = Fence::pair()?;
+    /// assert!(!fence.is_done()?);
+    /// std::thread::spawn(move || signal.done());
+    /// assert!(fence.wait(None)?);
+    /// let (signal, fence) = Fence::pair()?;
+    /// drop(signal);
+    /// assert!(fence.wait(None).is_err());
+    /// # Ok::<(), tenure_memory::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If this process has no descriptors left.
+    pub fn pair() -> Result<(Signal, Fence)> {
+        let (end, start) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+            .map_err(|errno| Error::system("making a pipe for a fence", errno))?;
+        let _reader = duplicate(&end)?;
+        Ok((Signal { fd: start, _reader }, Fence { fd: end }))
+    }
+
     /// Waits until the work is done, at most so long; `None` waits without end. Says whether it
     /// is done.
     ///
@@ -52,6 +76,24 @@ impl Fence {
     /// The sync file, given away.
     pub fn into_fd(self) -> OwnedFd {
         self.fd
+    }
+}
+
+/// The other end of a fence whose work is not a device's own: says that the work is done. Dropped
+/// without a word, the work has failed.
+#[derive(Debug)]
+pub struct Signal {
+    fd: OwnedFd,
+    /// The fence's own end: while somebody could read, writing raises no SIGPIPE, which would end
+    /// programs that are not written in Rust.
+    _reader: OwnedFd,
+}
+
+impl Signal {
+    /// The work is done.
+    pub fn done(self) {
+        // A pipe has room for a byte.
+        let _ = rustix::io::retry_on_intr(|| rustix::io::write(&self.fd, &[1]));
     }
 }
 

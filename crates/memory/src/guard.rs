@@ -78,6 +78,12 @@ impl<K: Keep> Hold<K> {
         self.len == 0
     }
 
+    /// Which byte of the allocation is the first held; `None` for memory whose address changes.
+    pub fn start(&self) -> Option<usize> {
+        let base = self.raw().fixed_address()?;
+        Some(self.address.addr().get() - base.addr().get())
+    }
+
     /// What the bytes are held for.
     pub fn access(&self) -> Access {
         self.access

@@ -9,16 +9,24 @@ pub(crate) mod window;
 
 #[cfg(linux_like)]
 pub mod dma;
-#[cfg(not(linux_like))]
+#[cfg(surfaces)]
+#[path = "kind/dma_macos.rs"]
+pub mod dma;
+#[cfg(not(any(linux_like, surfaces)))]
 #[path = "kind/dma_elsewhere.rs"]
 mod dma;
 #[cfg(linux_like)]
 pub mod file;
+#[cfg(hardware_buffers)]
+pub mod hardware_buffer;
 #[cfg(linux_like)]
 mod room;
 #[cfg(linux_like)]
 pub mod shm;
-#[cfg(not(linux_like))]
+#[cfg(sections)]
+#[path = "kind/shm_windows.rs"]
+pub mod shm;
+#[cfg(not(any(linux_like, sections)))]
 #[path = "kind/shm_elsewhere.rs"]
 pub mod shm;
 

@@ -18,6 +18,7 @@
 
 mod allocator;
 mod buffer;
+mod carrier;
 mod choose;
 mod device;
 pub mod environment;
@@ -60,9 +61,10 @@ pub mod share;
 
 pub use allocator::{ALIGNMENT, Allocator, CpuAccess, Request};
 pub use buffer::Buffer;
+pub use carrier::{After, Carrier, Carry, DevicePlace, Held, Piece, Source};
 pub use choose::{allocate, allocate_fitting, automatic};
 pub use device::DeviceHold;
-pub use error::{Error, MessageFault, Refusal, Result, Why};
+pub use error::{DeviceFault, Error, MessageFault, Refusal, Result, Why};
 pub use guard::{Hold, Keep, ReadGuard, WriteGuard};
 pub use identity::{BufferIdentity, WeakIdentity};
 pub use ledger::Access;
@@ -76,7 +78,7 @@ pub use tensor_memory::TensorMemory;
 #[cfg(linux_like)]
 pub use cached::copy_from_cache;
 #[cfg(linux_like)]
-pub use fence::Fence;
+pub use fence::{Fence, Signal};
 #[cfg(linux_like)]
 pub use import::{Protection, import, open_file, recognise};
 #[cfg(linux_like)]

@@ -13,8 +13,8 @@ use std::os::fd::BorrowedFd;
 use crate::ledger::{Ledger, Loan};
 use crate::pool::Home;
 use crate::{
-    Access, BufferIdentity, DeviceVendor, Error, LogicalMemorySpace, ObjectKey, Refusal, Result,
-    TensorMemory, registry, statistics,
+    Access, BufferIdentity, Carrier, DevicePlace, DeviceVendor, Error, LogicalMemorySpace,
+    ObjectKey, Refusal, Result, TensorMemory, registry, statistics,
 };
 
 mod windows;
@@ -57,6 +57,16 @@ pub unsafe trait RawMemory: Send + Sync + 'static {
     /// What its device calls the first byte, for memory that the CPU does not reach: an address
     /// or a handle, whichever [`DeviceVendor::has_addresses`] says.
     fn device_address(&self) -> Option<NonNull<u8>> {
+        None
+    }
+
+    /// Where its device finds it, for memory of devices, pinned and managed memory.
+    fn device_place(&self) -> Option<DevicePlace> {
+        None
+    }
+
+    /// Who copies from and to it, for memory of devices, pinned and managed memory.
+    fn carrier(&self) -> Option<Arc<dyn Carrier>> {
         None
     }
 
@@ -264,6 +274,17 @@ impl RawBuffer {
         self.core().memory.device_address()
     }
 
+    /// Where its device finds it, for memory of devices, pinned and managed memory. Valid for as
+    /// long as this exists; entered in no ledger.
+    pub fn device_place(&self) -> Option<DevicePlace> {
+        self.core().memory.device_place()
+    }
+
+    /// Who copies from and to it, for memory of devices, pinned and managed memory.
+    pub fn carrier(&self) -> Option<Arc<dyn Carrier>> {
+        self.core().memory.carrier()
+    }
+
     /// Whether the CPU can map it.
     pub fn cpu_accessible(&self) -> bool {
         self.core().address != CpuAddress::None
@@ -410,11 +431,21 @@ impl RawBuffer {
         self.core().memory.seal_for_others()
     }
 
-    pub(crate) fn is_aligned(&self, align: usize) -> bool {
+    /// What alignments are counted from: the address of the first byte, or where the device has
+    /// it; `None` for memory whose address changes.
+    pub(crate) fn base(&self) -> Option<usize> {
         match self.core().address {
-            CpuAddress::Fixed(address) => address.addr().get().is_multiple_of(align),
-            _ => false,
+            CpuAddress::Fixed(address) => Some(address.addr().get()),
+            CpuAddress::WhileMapped => None,
+            CpuAddress::None if self.vendor().is_some_and(DeviceVendor::has_addresses) => {
+                self.device_address().map(|address| address.addr().get())
+            }
+            CpuAddress::None => self.device_place().map(|place| place.offset),
         }
+    }
+
+    pub(crate) fn is_aligned(&self, align: usize) -> bool {
+        self.base().is_some_and(|base| base.is_multiple_of(align))
     }
 
     /// Whether nobody outside this process can hold the bytes, or has taken some away.
@@ -424,8 +455,7 @@ impl RawBuffer {
     }
 
     /// Remembers that others may hold the bytes: a pool must not reuse them.
-    #[cfg(linux_like)]
-    pub(crate) fn mark_shared(&self) {
+    pub fn mark_shared(&self) {
         self.core().shared.store(true, Ordering::Relaxed);
     }
 }

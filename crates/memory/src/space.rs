@@ -107,14 +107,20 @@ impl DeviceVendor {
 
 impl LogicalMemorySpace {
     /// The DLPack device of this space. The vendor decides between the codes for device and pinned
-    /// memory; managed memory has one code only, CUDA's.
+    /// memory; managed memory has one code only, CUDA's. Pinned and managed memory of vendors that
+    /// have no codes for them is the CPU's: that is who reaches it.
     pub fn dlpack(self, vendor: DeviceVendor) -> DlDevice {
         let (device_type, device_id) = match (self, vendor) {
             (LogicalMemorySpace::MainMemory, _) => (CPU, 0),
             (LogicalMemorySpace::PinnedMemory, DeviceVendor::Rocm) => (ROCM_HOST, 0),
-            (LogicalMemorySpace::PinnedMemory, _) => (CUDA_HOST, 0),
+            (LogicalMemorySpace::PinnedMemory, DeviceVendor::Cuda) => (CUDA_HOST, 0),
+            // DLPack has no code for it; to everybody else it is main memory like any other.
+            (LogicalMemorySpace::PinnedMemory, _) => (CPU, 0),
             (LogicalMemorySpace::GpuMemory { device_id }, vendor) => (vendor.code(), device_id),
-            (LogicalMemorySpace::ManagedMemory, _) => (CUDA_MANAGED, 0),
+            (LogicalMemorySpace::ManagedMemory, DeviceVendor::Cuda | DeviceVendor::Rocm) => {
+                (CUDA_MANAGED, 0)
+            }
+            (LogicalMemorySpace::ManagedMemory, _) => (CPU, 0),
         };
         // Drivers count devices from zero; an id beyond i32 cannot come from one.
         DlDevice { device_type, device_id: i32::try_from(device_id).unwrap_or(i32::MAX) }

@@ -1,15 +1,21 @@
 //! Copies and fills at any strides, as fast as memory allows.
 //!
 //! Copies are kernels: they work on raw pointers and enter the ledger as such, so that foreign
-//! views of a destination (numpy, say) do not stand in the way.
+//! views of a destination (numpy, say) do not stand in the way. Where the CPU does not reach one
+//! side, its device carries the bytes.
 
 use crate::{Element, ElementKind};
 use tenure_layout::{ImageLayout, Layout, Walk, WalkPair};
-use tenure_memory::{Access, Buffer, Hold, TensorMemory};
+use tenure_memory::{Access, Allocator, Buffer, Hold, TensorMemory};
 
 use crate::{Dyn, Error, Result, Tensor};
 
+mod carry;
 mod kernel;
+#[cfg(linux_like)]
+mod later;
+#[cfg(linux_like)]
+pub use later::{copy_all, copy_all_later};
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +23,7 @@ mod tests;
 impl<E: ElementKind> Tensor<E> {
     /// Copies the elements of `source`, which must have the same shape and element type, into
     /// this tensor. Images of one format and size are copied plane by plane, whatever their
-    /// strides.
+    /// strides. Either side may be memory of a device.
     ///
     /// ```
     /// use tenure_tensor::{Tensor, TensorMemory};
@@ -29,8 +35,22 @@ impl<E: ElementKind> Tensor<E> {
     ///
     /// # Errors
     /// If shapes or element types differ, elements of this tensor share bytes with each other or
-    /// with the source, or somebody holds either of them. Nothing is written then.
+    /// with the source, or somebody holds either of them. Nothing is written then. If a device
+    /// fails on the way, old and new bytes are left.
     pub fn copy_from<F: ElementKind>(&self, source: &Tensor<F>) -> Result<()> {
+        if self.must_be_carried(source) {
+            let sides = self.sides(source)?;
+            let mut all =
+                sides.iter().map(|(to, from)| carry::prepare((to.0, &to.1), (from.0, &from.1)));
+            // Planes that lie in between each other cannot be held side by side.
+            return match self.planes_interleave()? {
+                true => all.try_for_each(|one| one?.finish()),
+                false => {
+                    let all: Vec<_> = all.collect::<Result<_>>()?;
+                    all.into_iter().try_for_each(carry::Prepared::finish)
+                }
+            };
+        }
         if let (Some(to), Some(from)) = (&self.parts.meta.image, &source.parts.meta.image)
             && !self.parts.meta.batched()
             && !source.parts.meta.batched()
@@ -61,6 +81,38 @@ impl<E: ElementKind> Tensor<E> {
         Ok(())
     }
 
+    /// Whether the CPU does not reach some part of either.
+    fn must_be_carried<F: ElementKind>(&self, source: &Tensor<F>) -> bool {
+        self.buffers().chain(source.buffers()).any(carry::is_far)
+    }
+
+    /// The buffers of all planes.
+    fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        std::iter::once(&self.parts.buffer).chain(&self.parts.other_planes)
+    }
+
+    /// What is copied where: planes for two images of one kind, otherwise all elements.
+    fn sides<'a, F: ElementKind>(&'a self, source: &'a Tensor<F>) -> Result<Sides<'a>> {
+        if let (Some(to), Some(from)) = (&self.parts.meta.image, &source.parts.meta.image)
+            && !self.parts.meta.batched()
+            && !source.parts.meta.batched()
+            && same_picture(&to.layout, &from.layout)
+        {
+            let planes = 0..to.layout.planes().len();
+            return planes
+                .map(|plane| {
+                    let to = (self.plane_buffer(plane)?, to.layout.plane_layout(plane)?);
+                    Ok((to, (source.plane_buffer(plane)?, from.layout.plane_layout(plane)?)))
+                })
+                .collect();
+        }
+        self.check_one_buffer()?;
+        source.check_one_buffer()?;
+        self.check_writable_strides()?;
+        let to = (&self.parts.buffer, self.parts.meta.layout.clone());
+        Ok(vec![(to, (&source.parts.buffer, source.parts.meta.layout.clone()))])
+    }
+
     /// As [`Tensor::copy_from`] between two images whose planes here are held together.
     fn copy_planes_together<F: ElementKind>(&self, source: &Tensor<F>) -> Result<()> {
         let (to, from) = (&self.one_image()?.layout, &source.one_image()?.layout);
@@ -83,18 +135,42 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// If no memory serves, or somebody writes this tensor.
     pub fn to(&self, memory: Option<TensorMemory>) -> Result<Tensor<E>> {
-        let image = self.parts.meta.image.as_ref().filter(|_| !self.parts.meta.batched());
-        let name = self.name();
-        let mut copy: Tensor<E> = match image {
-            Some(image) => {
-                let image = &image.layout;
-                let (width, height) = (image.width(), image.height());
-                let (format, dtype) = (image.format(), image.dtype());
-                Tensor::<Dyn>::image(width, height, format, dtype, None, memory, name)?.checked()?
-            }
-            None => Tensor::<Dyn>::new(self.shape(), self.dtype(), memory, name)?.checked()?,
-        };
+        let copy = self.like(To::Memory(memory))?;
         copy.copy_from(self)?;
+        Ok(copy)
+    }
+
+    /// As [`Tensor::to`], in memory from any allocator: of a device, of a pool.
+    ///
+    /// # Errors
+    /// As [`Tensor::to`].
+    pub fn to_in(&self, allocator: &dyn Allocator) -> Result<Tensor<E>> {
+        let copy = self.like(To::Allocator(allocator))?;
+        copy.copy_from(self)?;
+        Ok(copy)
+    }
+
+    /// A tensor without gaps that is like this one in everything but its bytes.
+    fn like(&self, to: To<'_>) -> Result<Tensor<E>> {
+        let image = self.parts.meta.image.as_ref().filter(|_| !self.parts.meta.batched());
+        let (shape, dtype, name) = (self.shape(), self.dtype(), self.name());
+        let picture = image.map(|image| {
+            let image = &image.layout;
+            (image.width(), image.height(), image.format())
+        });
+        let copy = match (picture, to) {
+            (Some((width, height, format)), To::Memory(memory)) => {
+                Tensor::<Dyn>::image(width, height, format, dtype, None, memory, name)
+            }
+            (Some((width, height, format)), To::Allocator(allocator)) => {
+                Tensor::<Dyn>::image_in(allocator, width, height, format, dtype, None, name)
+            }
+            (None, To::Memory(memory)) => Tensor::<Dyn>::new(shape, dtype, memory, name),
+            (None, To::Allocator(allocator)) => {
+                Tensor::<Dyn>::new_in(allocator, shape, dtype, name)
+            }
+        };
+        let mut copy: Tensor<E> = copy?.checked()?;
         if let (None, Some(format)) = (image, self.format()) {
             copy.set_format(format)?;
         }
@@ -110,6 +186,9 @@ impl<E: ElementKind> Tensor<E> {
     /// If `flat` has another length than the tensor has bytes without gaps, or somebody writes
     /// the tensor.
     pub fn copy_to_flat(&self, flat: &mut [u8]) -> Result<()> {
+        if self.must_be_carried(self) {
+            return self.to(Some(TensorMemory::Mem))?.copy_to_flat(flat);
+        }
         let planes = match &self.parts.meta.image {
             Some(image) if !self.parts.meta.batched() => {
                 let planes = 0..image.layout.planes().len();
@@ -152,6 +231,9 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// If somebody holds bytes of the tensor.
     pub fn fill(&self, value: T) -> Result<()> {
+        if self.must_be_carried(self) {
+            return self.fill_far(value);
+        }
         let mut work = vec![];
         match &self.parts.meta.image {
             Some(image) if !self.parts.meta.batched() && self.planes_interleave()? => {
@@ -183,6 +265,30 @@ impl<T: Element> Tensor<T> {
         Ok(())
     }
 }
+
+impl<T: Element> Tensor<T> {
+    /// As [`Tensor::fill`], where the CPU does not reach the elements.
+    fn fill_far(&self, value: T) -> Result<()> {
+        let stored: T::Stored = value.into();
+        let pattern = carry::pattern(bytemuck::bytes_of(&stored));
+        if let Some(pattern) = pattern.filter(|_| self.is_contiguous() && self.plane_count() == 1) {
+            let layout = &self.parts.meta.layout;
+            return carry::fill((&self.parts.buffer, layout), pattern)?.finish();
+        }
+        let here = self.like(To::Memory(Some(TensorMemory::Mem)))?;
+        here.fill(value)?;
+        self.copy_from(&here)
+    }
+}
+
+/// Where a copy is put.
+enum To<'a> {
+    Memory(Option<TensorMemory>),
+    Allocator(&'a dyn Allocator),
+}
+
+/// Buffers with what is shown of them: written, read.
+type Sides<'a> = Vec<((&'a Buffer, Layout), (&'a Buffer, Layout))>;
 
 fn same_picture(a: &ImageLayout, b: &ImageLayout) -> bool {
     (a.format(), a.dtype(), a.width(), a.height()) == (b.format(), b.dtype(), b.width(), b.height())

@@ -57,6 +57,8 @@ mod share;
 #[cfg(linux_like)]
 pub mod wire;
 
+#[cfg(linux_like)]
+pub use copy::{copy_all, copy_all_later};
 pub use element::{Bool, Dyn, Element, ElementKind};
 pub use error::{Error, Result};
 pub use map::{StridedMap, StridedRead, TensorMap, TensorRead};

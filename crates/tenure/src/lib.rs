@@ -37,6 +37,8 @@
 pub use tenure_camera as camera;
 #[cfg(feature = "files")]
 pub use tenure_files as files;
+#[cfg(feature = "gpu")]
+pub use tenure_gpu as gpu;
 #[cfg(feature = "image")]
 pub use tenure_image as image;
 pub use tenure_layout as layout;

@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn reasons_do_not_repeat_the_memory() {
         let error = kind::allocator(TensorMemory::Managed).err().unwrap();
-        assert_eq!(reason(&error), "this build has no GPU support");
+        assert_eq!(reason(&error), "managed memory belongs to a device: open one with tenure::gpu");
         let source = Some(std::io::Error::other("no pages"));
         let (memory, available) = (TensorMemory::Shm, None);
         let error = Error::OutOfMemory { memory, bytes: 5, available, source };

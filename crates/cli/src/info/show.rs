@@ -25,6 +25,7 @@ pub(super) fn page(report: &Report, width: usize) -> String {
     environment(&mut page, report);
     pages(&mut page, &report.pages);
     limits(&mut page, &report.limits);
+    gpus(&mut page, report);
     devices(&mut page, report);
     page.into_text()
 }
@@ -156,6 +157,31 @@ fn limit_words(limit: Limit, words: impl Fn(u64) -> String) -> String {
         words(limit.soft)
     } else {
         format!("{}, can be raised to {}", words(limit.soft), words(limit.hard))
+    }
+}
+
+fn gpus(page: &mut Page, report: &Report) {
+    page.heading("GPUs", "");
+    for kind in &report.gpus {
+        none(page, kind.title, kind.reason.as_deref());
+        for gpu in &kind.devices {
+            let text = match &gpu.reason {
+                Some(reason) => format!("{}; {reason}", gpu.name),
+                None => format!("{} ({})", gpu.name, gpu.class),
+            };
+            let cells = [(kind.title, WHAT), (gpu.word.as_str(), NAME + 2)];
+            page.row(Mark::of(gpu.works), &cells, PLAIN, &for_people(&text));
+            page.row(Mark::Blank, &[("", WHAT)], DIM, &for_people(&gpu.driver));
+            for heap in &gpu.heaps {
+                let whose = if heap.local { "its own memory" } else { "main memory" };
+                let reach = if heap.mappable { ", mapped by the CPU" } else { "" };
+                let words = format!("{} of {whose}{reach}", units::bytes(heap.bytes));
+                page.row(Mark::Blank, &[("", WHAT)], DIM, &words);
+            }
+            if !gpu.abilities.is_empty() {
+                page.row(Mark::Blank, &[("", WHAT)], DIM, &gpu.abilities.join(", "));
+            }
+        }
     }
 }
 

@@ -15,13 +15,13 @@ pub(super) fn file() -> Answer {
 }
 
 pub(super) fn pinned() -> Answer {
-    Err(Why::NotInThisBuild("this build has no GPU support"))
+    Err(Why::NotAllocated("pinned memory belongs to a device: open one with tenure::gpu"))
 }
 
 pub(super) fn device() -> Answer {
-    Err(Why::NotInThisBuild("this build has no GPU support"))
+    Err(Why::NotAllocated("device memory belongs to a device: open one with tenure::gpu"))
 }
 
 pub(super) fn managed() -> Answer {
-    Err(Why::NotInThisBuild("this build has no GPU support"))
+    Err(Why::NotAllocated("managed memory belongs to a device: open one with tenure::gpu"))
 }

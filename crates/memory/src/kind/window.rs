@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::os::fd::BorrowedFd;
 
 use crate::{
-    Access, CpuAddress, DeviceVendor, LogicalMemorySpace, RawBuffer, RawMemory, Result,
-    TensorMemory,
+    Access, Carrier, CpuAddress, DevicePlace, DeviceVendor, LogicalMemorySpace, RawBuffer,
+    RawMemory, Result, TensorMemory,
 };
 
 /// What a window keeps until it is gone.
@@ -62,6 +62,14 @@ unsafe impl RawMemory for Window {
 
     fn device_address(&self) -> Option<NonNull<u8>> {
         self.home.device_address()
+    }
+
+    fn device_place(&self) -> Option<DevicePlace> {
+        self.home.device_place()
+    }
+
+    fn carrier(&self) -> Option<Arc<dyn Carrier>> {
+        self.home.carrier()
     }
 
     fn size(&self) -> usize {

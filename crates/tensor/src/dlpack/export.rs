@@ -126,7 +126,11 @@ impl<E: ElementKind> Tensor<E> {
             Some(base) if raw.vendor().is_some_and(|vendor| vendor.has_addresses()) => {
                 Start { data: base.as_ptr().wrapping_add(first).cast(), byte_offset: 0 }
             }
-            Some(handle) => Start { data: handle.as_ptr().cast(), byte_offset: first as u64 },
+            Some(handle) => {
+                // Beside the handle goes where the allocation starts in what it names.
+                let before = raw.device_place().map_or(0, |place| place.offset);
+                Start { data: handle.as_ptr().cast(), byte_offset: (before + first) as u64 }
+            }
         };
         let hold = DeviceHold::over(Arc::clone(raw), access, range)?;
         Ok((Held::OnDevice { _hold: hold, parts: Arc::clone(parts) }, start))

@@ -1,0 +1,13 @@
+//! Memory of devices beside memcpy and beside the driver itself, on the first Vulkan device.
+
+use std::process::ExitCode;
+
+mod copies;
+mod memory;
+
+fn main() -> ExitCode {
+    tenure_benches::run(|bench| {
+        copies::rows(bench)?;
+        memory::rows(bench)
+    })
+}

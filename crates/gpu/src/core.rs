@@ -1,0 +1,114 @@
+//! A device and its heaps: what every allocation of it keeps.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tenure_memory::{DeviceFault, Error, Request, Result, TensorMemory, Why};
+
+use crate::device::{Device, Properties, Task};
+use crate::heap::{Heap, HeapReport, Taken};
+use crate::imports::Imports;
+
+/// A device that is open.
+pub(crate) struct Core {
+    /// Which one it is in this process.
+    pub(crate) number: u64,
+    device: Arc<dyn Device>,
+    heaps: Vec<Heap>,
+    pub(crate) imports: Imports,
+    /// The process that opened it: drivers do not survive a fork.
+    process: u32,
+}
+
+impl Core {
+    pub(crate) fn new(device: Arc<dyn Device>) -> Core {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let heaps = device.properties().memories.iter().map(|&memory| Heap::new(memory)).collect();
+        let process = std::process::id();
+        Core { number, device, heaps, imports: Imports::default(), process }
+    }
+
+    pub(crate) fn properties(&self) -> &Properties {
+        self.device.properties()
+    }
+
+    fn here(&self) -> bool {
+        std::process::id() == self.process
+    }
+
+    /// The device, in the process that opened it.
+    pub(crate) fn device(&self, what: &'static str) -> Result<&dyn Device> {
+        match self.here() {
+            true => Ok(self.device.as_ref()),
+            false => {
+                let (opened, here) = (self.process, std::process::id());
+                Err(self.properties().fault(what, DeviceFault::Forked { opened, here }))
+            }
+        }
+    }
+
+    pub(crate) fn heap(&self, memory: TensorMemory) -> Result<&Heap> {
+        let why = match memory {
+            TensorMemory::Managed => "this device has no managed memory: use pinned or device",
+            TensorMemory::Pinned | TensorMemory::Device => "this device has no such memory",
+            _ => "a device makes device, pinned and managed memory only",
+        };
+        let found = self.heaps.iter().find(|heap| heap.memory == memory);
+        found.ok_or(Error::Unavailable { memory, why: Why::NotAllocated(why) })
+    }
+
+    /// Takes memory; what is in it is not said.
+    pub(crate) fn take(&self, memory: TensorMemory, request: &Request<'_>) -> Result<Taken> {
+        self.heap(memory)?.take(self.device("allocating")?, request)
+    }
+
+    /// Takes a block of its own that other processes can use.
+    pub(crate) fn take_shared(&self, memory: TensorMemory, request: &Request<'_>) -> Result<Taken> {
+        self.heap(memory)?;
+        let device = self.device("allocating")?;
+        let room = request.bytes().max(1).next_multiple_of(4);
+        let block = device.allocate_shared(memory, room)?;
+        if request.align() > block.align {
+            device.free(block.id);
+            return Err(Error::BadRequest { bytes: request.bytes(), align: request.align() });
+        }
+        Ok(Taken::whole(&block))
+    }
+
+    /// Takes memory back.
+    pub(crate) fn give(&self, memory: TensorMemory, taken: &mut Taken) {
+        // In a forked process the driver is not there any more.
+        if let (true, Ok(heap)) = (self.here(), self.heap(memory)) {
+            heap.give(self.device.as_ref(), taken);
+        }
+    }
+
+    pub(crate) fn reports(&self) -> Vec<HeapReport> {
+        self.heaps.iter().map(Heap::report).collect()
+    }
+
+    /// Fills part of a block that was just taken, and waits.
+    pub(crate) fn fill(&self, taken: &Taken, bytes: usize, pattern: [u8; 4]) -> Result<()> {
+        let device = self.device("filling")?;
+        // Parts are whole granules, so that there is room for the last word.
+        let (to, bytes) = ((taken.block, taken.offset), bytes.next_multiple_of(4));
+        if bytes > 0 {
+            crate::carry::run(device, &[Task::Fill { to, bytes, pattern }])?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        match self.here() {
+            true => {
+                self.imports.clear(self.device.as_ref());
+                self.heaps.iter().for_each(|heap| heap.clear(self.device.as_ref()));
+            }
+            // What it would call belongs to the other process.
+            false => std::mem::forget(Arc::clone(&self.device)),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Devices of NVIDIA, by the driver's own interface, `libcuda.so.1`.
+//!
+//! Where the driver is not installed, the runtime (`libcudart`), which programs bring along, is
+//! asked: it knows the difference between no driver and no device. Not run on real hardware by
+//! this project; see the table of platforms.
+#![expect(unsafe_code, reason = "calls the driver, which is loaded at run time")]
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::Arc;
+
+use libloading::Library;
+use tenure_memory::{DeviceFault, DeviceVendor, Error, Result};
+
+use crate::streamed::{Code, Functions, Seen, Streamed, count, function, load, text};
+use crate::{Gpu, Listed, Missing};
+
+const DRIVER: &str = "libcuda.so.1";
+const RUNTIMES: [&str; 4] =
+    ["libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"];
+/// CUDA 11.2: the first with all functions used here.
+const OLDEST: c_int = 11_020;
+
+const INTEGRATED: c_int = 18;
+const MANAGED: c_int = 83;
+
+type Ask = unsafe extern "C" fn(*mut c_int) -> Code;
+
+/// Every CUDA device of this machine.
+///
+/// # Errors
+/// Why there is none: no library, driver too old, no device.
+pub fn survey() -> Result<Vec<Listed>, Missing> {
+    let driver = Driver::new()?;
+    let words = driver.words();
+    driver.all()?.into_iter().map(|seen| Ok(seen.listed(&words))).collect()
+}
+
+/// Opens the device with this number, as the driver counts.
+///
+/// # Errors
+/// If it is not there, or the driver fails.
+pub fn open(number: u32) -> Result<Gpu> {
+    let refused = |name: String| Error::Device {
+        device: "CUDA".into(),
+        what: "opening a device",
+        fault: DeviceFault::Answer { code: i64::from(number), name },
+    };
+    let driver = Driver::new().map_err(|why| refused(why.to_string()))?;
+    let all = driver.all().map_err(|why| refused(why.to_string()))?;
+    let count = all.len();
+    let seen = all.into_iter().find(|seen| seen.number == number).ok_or_else(|| {
+        refused(format!("there are {count} devices, counted from 0, and none is {number}"))
+    })?;
+    let properties = seen.properties(&driver.words(), DeviceVendor::Cuda);
+    let functions = driver.functions(number).map_err(|why| refused(why.to_string()))?;
+    Gpu::over(Streamed::new(properties, functions)?)
+}
+
+/// How many devices a CUDA runtime finds: what is left to ask where there is no driver.
+///
+/// # Errors
+/// Why there is none: no library, driver too old (or none), no device.
+pub fn ask_runtime(library: &str) -> Result<u32, Missing> {
+    let (loaded, name) = load(&[library])?;
+    let mut found = 0;
+    // SAFETY: the function's type is the one of CUDA's header; a place for a number.
+    let code = unsafe {
+        let ask: Ask = function(&loaded, "cudaGetDeviceCount", &name)?;
+        ask(&mut found)
+    };
+    count(&name, "an NVIDIA driver as new as itself", code, found)
+}
+
+struct Driver {
+    library: Arc<Library>,
+    version: c_int,
+}
+
+impl Driver {
+    fn new() -> Result<Driver, Missing> {
+        let (library, _) = match load(&[DRIVER]) {
+            Ok(library) => library,
+            Err(none) => return Err(asked_elsewhere().unwrap_or(none)),
+        };
+        // SAFETY: functions have the types of CUDA's header, here and below; places are ours.
+        unsafe {
+            let ask: Ask = function(&library, "cuDriverGetVersion", DRIVER)?;
+            let mut version = 0;
+            ask(&mut version);
+            if version < OLDEST {
+                return Err(Missing::TooOld {
+                    library: DRIVER.to_owned(),
+                    needed: words(OLDEST),
+                    found: words(version),
+                });
+            }
+            let init: unsafe extern "C" fn(c_uint) -> Code = function(&library, "cuInit", DRIVER)?;
+            // A count of one: what matters is the answer.
+            count(DRIVER, &words(OLDEST), init(0), 1)?;
+            Ok(Driver { library, version })
+        }
+    }
+
+    fn words(&self) -> String {
+        words(self.version)
+    }
+
+    fn all(&self) -> Result<Vec<Seen>, Missing> {
+        let mut found = 0;
+        // SAFETY: as in `new`.
+        let code = unsafe {
+            let ask: Ask = function(&self.library, "cuDeviceGetCount", DRIVER)?;
+            ask(&mut found)
+        };
+        let found = count(DRIVER, &words(OLDEST), code, found)?;
+        (0..found).map(|number| self.see(number)).collect()
+    }
+
+    fn see(&self, number: u32) -> Result<Seen, Missing> {
+        let library = &self.library;
+        let failed = |what, code: Code| match code {
+            0 => Ok(()),
+            code => {
+                Err(Missing::Failed { library: DRIVER.to_owned(), what, code: code.to_string() })
+            }
+        };
+        let (mut device, mut bytes, mut uuid) = (0, 0usize, [0u8; 16]);
+        let mut name = [0 as c_char; 256];
+        let (mut integrated, mut managed) = (0, 0);
+        // SAFETY: as in `new`.
+        unsafe {
+            let get: unsafe extern "C" fn(*mut c_int, c_int) -> Code =
+                function(library, "cuDeviceGet", DRIVER)?;
+            failed("cuDeviceGet", get(&mut device, number.cast_signed()))?;
+            let ask: unsafe extern "C" fn(*mut c_char, c_int, c_int) -> Code =
+                function(library, "cuDeviceGetName", DRIVER)?;
+            failed("cuDeviceGetName", ask(name.as_mut_ptr(), name.len() as c_int - 1, device))?;
+            let ask: unsafe extern "C" fn(*mut usize, c_int) -> Code =
+                function(library, "cuDeviceTotalMem_v2", DRIVER)?;
+            failed("cuDeviceTotalMem", ask(&mut bytes, device))?;
+            let ask: unsafe extern "C" fn(*mut [u8; 16], c_int) -> Code =
+                function(library, "cuDeviceGetUuid", DRIVER)?;
+            failed("cuDeviceGetUuid", ask(&mut uuid, device))?;
+            let ask: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> Code =
+                function(library, "cuDeviceGetAttribute", DRIVER)?;
+            failed("cuDeviceGetAttribute", ask(&mut integrated, INTEGRATED, device))?;
+            failed("cuDeviceGetAttribute", ask(&mut managed, MANAGED, device))?;
+        }
+        let (name, bytes) = (text(&name), bytes as u64);
+        Ok(Seen { number, name, bytes, integrated: integrated != 0, managed: managed != 0, uuid })
+    }
+
+    /// The functions for one device, in its primary context: the one that everybody else uses.
+    fn functions(&self, number: u32) -> Result<Functions, Missing> {
+        type Context = *mut c_void;
+        let library = &self.library;
+        let device = number.cast_signed();
+        // SAFETY: functions have the types of CUDA's header; places are ours; the context stays
+        // until `close`.
+        unsafe {
+            let retain: unsafe extern "C" fn(*mut Context, c_int) -> Code =
+                function(library, "cuDevicePrimaryCtxRetain", DRIVER)?;
+            let release: unsafe extern "C" fn(c_int) -> Code =
+                function(library, "cuDevicePrimaryCtxRelease_v2", DRIVER)?;
+            let choose: unsafe extern "C" fn(Context) -> Code =
+                function(library, "cuCtxSetCurrent", DRIVER)?;
+            let copy: unsafe extern "C" fn(usize, usize, usize, *mut c_void) -> Code =
+                function(library, "cuMemcpyAsync", DRIVER)?;
+            let find = Functions {
+                choose: Box::new(|| 0),
+                malloc: function(library, "cuMemAlloc_v2", DRIVER)?,
+                free: function(library, "cuMemFree_v2", DRIVER)?,
+                malloc_host: function(library, "cuMemHostAlloc", DRIVER)?,
+                free_host: function(library, "cuMemFreeHost", DRIVER)?,
+                malloc_managed: function(library, "cuMemAllocManaged", DRIVER)?,
+                copy: Box::new(move |to, from, bytes, stream| copy(to, from, bytes, stream)),
+                fill: function(library, "cuMemsetD32Async", DRIVER)?,
+                stream: function(library, "cuStreamCreate", DRIVER)?,
+                end_stream: function(library, "cuStreamDestroy_v2", DRIVER)?,
+                event: function(library, "cuEventCreate", DRIVER)?,
+                record: function(library, "cuEventRecord", DRIVER)?,
+                query: function(library, "cuEventQuery", DRIVER)?,
+                synchronize: function(library, "cuEventSynchronize", DRIVER)?,
+                end_event: function(library, "cuEventDestroy_v2", DRIVER)?,
+                close: Box::new(|| ()),
+                _library: Arc::clone(library),
+            };
+            let mut context = std::ptr::null_mut();
+            let code = retain(&mut context, device);
+            if code != 0 {
+                let (what, code) = ("cuDevicePrimaryCtxRetain", code.to_string());
+                return Err(Missing::Failed { library: DRIVER.to_owned(), what, code });
+            }
+            // A number, so that it goes between threads.
+            let context = context.expose_provenance();
+            Ok(Functions {
+                choose: Box::new(move || choose(std::ptr::with_exposed_provenance_mut(context))),
+                close: Box::new(move || {
+                    release(device);
+                }),
+                ..find
+            })
+        }
+    }
+}
+
+/// What a runtime says where there is no driver: it tells more than a missing file does.
+fn asked_elsewhere() -> Option<Missing> {
+    let answers = RUNTIMES.iter().map(|runtime| ask_runtime(runtime));
+    answers.filter_map(Result::err).find(|why| !matches!(why, Missing::NoLibrary { .. }))
+}
+
+fn words(version: c_int) -> String {
+    format!("CUDA {}.{}", version / 1000, version % 1000 / 10)
+}

@@ -1,0 +1,217 @@
+//! What a backend implements: blocks of memory, copies between them, and their order.
+#![expect(unsafe_code, reason = "the trait that backends implement promises valid addresses")]
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_memory::{DeviceFault, DeviceVendor, Error, LogicalMemorySpace, Result, TensorMemory};
+
+/// What a device is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Class {
+    /// A card with memory of its own.
+    Discrete,
+    /// Shares the memory of the CPU.
+    Integrated,
+    /// Part of a virtual machine.
+    Virtual,
+    /// A program on the CPU.
+    Software,
+    /// Something else, or its driver does not say.
+    Other,
+}
+
+/// One heap of a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Region {
+    /// Bytes in all.
+    pub bytes: u64,
+    /// Whether it is the device's own memory, not the CPU's.
+    pub local: bool,
+    /// Whether the CPU reaches it.
+    pub mappable: bool,
+}
+
+/// What is known of a device.
+#[derive(Debug, Clone)]
+pub struct Properties {
+    /// Its name, for people.
+    pub name: Arc<str>,
+    /// Its driver and the driver's version.
+    pub driver: String,
+    /// Whose driver it belongs to.
+    pub vendor: DeviceVendor,
+    /// Its number, as its driver counts.
+    pub id: u32,
+    /// What it is made of.
+    pub class: Class,
+    /// Its memory.
+    pub heaps: Vec<Region>,
+    /// What can be allocated of `Device`, `Pinned` and `Managed`.
+    pub memories: Vec<TensorMemory>,
+    /// What addresses of main memory must be a multiple of for the device to reach it where it
+    /// is; `None` if it cannot.
+    pub imports_host: Option<usize>,
+    /// Whether it reaches DMA-BUFs where they are.
+    pub imports_dma: bool,
+    /// Whether its memory can be given to another process.
+    pub shares: bool,
+    /// Which driver and device it is, the same in every process: only the same can import what
+    /// this one exports.
+    pub uuid: [u8; 16],
+    /// How much is asked of the driver at a time, to be divided here.
+    pub block_bytes: usize,
+}
+
+impl Properties {
+    /// Where a memory of this device lives.
+    pub fn space(&self, memory: TensorMemory) -> LogicalMemorySpace {
+        match memory {
+            TensorMemory::Device => LogicalMemorySpace::GpuMemory { device_id: self.id },
+            TensorMemory::Managed => LogicalMemorySpace::ManagedMemory,
+            TensorMemory::Pinned => LogicalMemorySpace::PinnedMemory,
+            _ => LogicalMemorySpace::MainMemory,
+        }
+    }
+
+    /// An error of this device.
+    pub fn fault(&self, what: &'static str, fault: DeviceFault) -> Error {
+        Error::Device { device: Arc::clone(&self.name), what, fault }
+    }
+}
+
+/// An address, on this side or the device's: a number until somebody who holds the bytes uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address(pub NonNull<u8>);
+
+// SAFETY: a number; whoever dereferences it has to prove more than that it is there.
+unsafe impl Send for Address {}
+// SAFETY: as above.
+unsafe impl Sync for Address {}
+
+/// Memory that the driver gave in one piece.
+#[derive(Debug, Clone, Copy)]
+pub struct Block {
+    /// Its number; never used again by the same device.
+    pub id: u64,
+    /// Bytes that may be used.
+    pub bytes: usize,
+    /// Where the CPU finds it, if it does.
+    pub host: Option<Address>,
+    /// What the device calls it: an address or a handle, as its vendor does.
+    pub name: Option<Address>,
+    /// What its first byte is aligned to, for the CPU and for the device.
+    pub align: usize,
+}
+
+/// What a descriptor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FdKind {
+    /// A DMA-BUF.
+    DmaBuf,
+    /// What the same driver exported, for itself.
+    Opaque,
+}
+
+/// One piece of work for a queue. Places are a block and a byte in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Bytes from one block to another, or to another place in the same.
+    Copy {
+        /// Where they are written.
+        to: (u64, usize),
+        /// Where they are read.
+        from: (u64, usize),
+        /// How many.
+        bytes: usize,
+    },
+    /// The same four bytes again and again. Both `to` and `bytes` are multiples of four.
+    Fill {
+        /// Where they are written.
+        to: (u64, usize),
+        /// How many.
+        bytes: usize,
+        /// What is written.
+        pattern: [u8; 4],
+    },
+}
+
+/// Something with memory of its own and a queue.
+///
+/// # Safety
+/// The `host` address of a block must be valid for reads and writes of `bytes` initialised bytes,
+/// aligned as the block says, and used by nobody else in this process, until
+/// [`Device::free`] or until the device is dropped; after a device was lost too. A finished
+/// [`Device::wait`] means that everything submitted before is done, that the CPU sees what was
+/// written, and that neither the device nor its threads touch a block any more.
+pub unsafe trait Device: Send + Sync + 'static {
+    /// What is known of it; the answer never changes.
+    fn properties(&self) -> &Properties;
+
+    /// Bytes of a memory in one piece. What is in them is not said, except that `host` bytes are
+    /// initialised.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if there is no room, otherwise [`Error::Device`].
+    fn allocate(&self, memory: TensorMemory, bytes: usize) -> Result<Block>;
+
+    /// Gives a block back that no work uses any more.
+    fn free(&self, block: u64);
+
+    /// Makes main memory a block, without a copy.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if it cannot.
+    ///
+    /// # Safety
+    /// The bytes must be valid for reads, and for writes by tasks that write them, for as long as
+    /// work uses the block; and `address` and `bytes` multiples of
+    /// [`Properties::imports_host`].
+    unsafe fn import_host(&self, _address: NonNull<u8>, _bytes: usize) -> Result<Block> {
+        Err(self.properties().fault("importing main memory", DeviceFault::Lacks("way to do it")))
+    }
+
+    /// Makes memory of a descriptor a block, without a copy.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if it cannot, or the descriptor is not what it is said to be.
+    fn import_fd(&self, _fd: BorrowedFd<'_>, _kind: FdKind, _bytes: usize) -> Result<Block> {
+        Err(self.properties().fault("importing a descriptor", DeviceFault::Lacks("way to do it")))
+    }
+
+    /// As [`Device::allocate`], of memory that another process can use: see [`Device::export`].
+    ///
+    /// # Errors
+    /// As there.
+    fn allocate_shared(&self, _memory: TensorMemory, _bytes: usize) -> Result<Block> {
+        Err(self.properties().fault("sharing memory", DeviceFault::Lacks("way to do it")))
+    }
+
+    /// A descriptor of a block that [`Device::allocate_shared`] made.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if it is none.
+    fn export(&self, _block: u64) -> Result<OwnedFd> {
+        Err(self.properties().fault("sharing memory", DeviceFault::Lacks("way to do it")))
+    }
+
+    /// Begins work, to be done after all that was submitted before, and gives its number. Tasks
+    /// of one call touch different bytes.
+    ///
+    /// # Errors
+    /// [`Error::Device`]; nothing was begun then.
+    ///
+    /// # Safety
+    /// All places must lie inside their blocks, which must exist until the work is done. Nobody
+    /// else may use the bytes until then, but to read what is only read.
+    unsafe fn submit(&self, tasks: &[Task]) -> Result<u64>;
+
+    /// Waits, at most so long, until work is done and everything before it. Says whether it is.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the device is lost; its work is then over, done or not.
+    fn wait(&self, work: u64, timeout: Option<Duration>) -> Result<bool>;
+}

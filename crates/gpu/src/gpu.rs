@@ -1,0 +1,147 @@
+//! A device that is open: its memories as allocators, and copies in and out of them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tenure_memory::{
+    Allocator, Carrier, Fence, LogicalMemorySpace, Pool, PoolLimits, Result, TensorMemory,
+};
+use tenure_tensor::{ElementKind, Tensor};
+
+use crate::carry::Courier;
+use crate::core::Core;
+use crate::device::{Device, Properties};
+use crate::heap::HeapReport;
+use crate::imports::ImportReport;
+use crate::memory::Maker;
+
+/// A device that is open; cheap to clone. Its memory keeps it open: it may be dropped before its
+/// tensors.
+#[derive(Clone)]
+pub struct Gpu {
+    courier: Arc<Courier>,
+}
+
+impl Gpu {
+    /// Opens a device of some backend.
+    ///
+    /// # Errors
+    /// If it has no memory that the CPU reaches too: nothing could be copied.
+    pub fn over(device: impl Device) -> Result<Gpu> {
+        Gpu::over_shared(Arc::new(device))
+    }
+
+    /// As [`Gpu::over`], of a device that others know too.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn over_shared(device: Arc<dyn Device>) -> Result<Gpu> {
+        let core = Arc::new(Core::new(device));
+        core.heap(TensorMemory::Pinned)?;
+        Ok(Gpu { courier: Arc::new(Courier::new(core)) })
+    }
+
+    fn core(&self) -> &Arc<Core> {
+        self.courier.core()
+    }
+
+    /// What is known of the device.
+    pub fn properties(&self) -> &Properties {
+        self.core().properties()
+    }
+
+    /// Which device this is in this process: [`tenure_memory::DevicePlace::device`] of its memory.
+    pub fn number(&self) -> u64 {
+        self.courier.number()
+    }
+
+    /// The allocator of `Device`, `Pinned` or `Managed` memory. It divides blocks that it asks of
+    /// the driver; new bytes are zero, which takes the device some time: frame loops take from a
+    /// [`Gpu::pool`].
+    ///
+    /// # Errors
+    /// [`tenure_memory::Error::Unavailable`] if the device has no such memory.
+    pub fn allocator(&self, memory: TensorMemory) -> Result<Arc<dyn Allocator>> {
+        self.core().heap(memory)?;
+        Ok(Arc::new(self.maker(memory)))
+    }
+
+    pub(crate) fn maker(&self, memory: TensorMemory) -> Maker {
+        Maker::new(Arc::clone(self.core()), Some(Arc::clone(&self.courier)), memory)
+    }
+
+    /// The device itself, in the process that opened it.
+    pub(crate) fn device(&self, what: &'static str) -> Result<&dyn Device> {
+        self.core().device(what)
+    }
+
+    /// A pool of `Device`, `Pinned` or `Managed` memory.
+    ///
+    /// # Errors
+    /// As [`Gpu::allocator`].
+    pub fn pool(&self, memory: TensorMemory, limits: PoolLimits) -> Result<Pool> {
+        Ok(Pool::over(self.allocator(memory)?, limits))
+    }
+
+    /// The memory of this device in a space; `None` for spaces that are not this device's.
+    pub fn memory_in(&self, space: LogicalMemorySpace) -> Option<TensorMemory> {
+        let memories = &self.properties().memories;
+        memories.iter().copied().find(|&memory| self.properties().space(memory) == space)
+    }
+
+    /// A copy of a tensor, wherever it is, in a memory of this device (or, for any other memory,
+    /// as [`Tensor::to`]).
+    ///
+    /// # Errors
+    /// If there is no such memory, no room, or somebody writes the tensor.
+    pub fn to<E: ElementKind>(
+        &self,
+        tensor: &Tensor<E>,
+        memory: TensorMemory,
+    ) -> tenure_tensor::Result<Tensor<E>> {
+        match memory {
+            TensorMemory::Device | TensorMemory::Pinned | TensorMemory::Managed => {
+                tensor.to_in(self.allocator(memory)?.as_ref())
+            }
+            other => tensor.to(Some(other)),
+        }
+    }
+
+    /// As [`Gpu::to`], while the program goes on: the tensor has its bytes when the fence is done.
+    ///
+    /// # Errors
+    /// As [`Gpu::to`].
+    pub fn to_later<E: ElementKind>(
+        &self,
+        tensor: &Tensor<E>,
+        memory: TensorMemory,
+    ) -> tenure_tensor::Result<(Tensor<E>, Fence)> {
+        tensor.to_in_later(self.allocator(memory)?.as_ref())
+    }
+
+    /// How its memories are divided now.
+    pub fn heaps(&self) -> Vec<HeapReport> {
+        self.core().reports()
+    }
+
+    /// Which main memory the device reaches where it is: what was copied once is known by its
+    /// identity and not imported again.
+    pub fn imports(&self) -> ImportReport {
+        self.core().imports.report()
+    }
+
+    /// What the staging memory did: copies of main memory that the device cannot reach go through
+    /// it.
+    pub fn staging(&self) -> tenure_memory::PoolReport {
+        self.courier.staging_report()
+    }
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu")
+            .field("name", &self.properties().name)
+            .field("number", &self.number())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,175 @@
+//! Devices of AMD, by the HIP runtime, `libamdhip64`.
+//!
+//! Not run on real hardware by this project; see the table of platforms.
+#![expect(unsafe_code, reason = "calls the runtime, which is loaded at run time")]
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::Arc;
+
+use libloading::Library;
+use tenure_memory::{DeviceFault, DeviceVendor, Error, Result};
+
+use crate::streamed::{Code, Functions, Seen, Streamed, count, function, load, text};
+use crate::{Gpu, Listed, Missing};
+
+const LIBRARIES: [&str; 4] =
+    ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"];
+const NEEDS: &str = "an AMD driver as new as itself";
+
+/// `hipMemcpyDefault`: the runtime knows whose address it is.
+const ANYWHERE: c_int = 4;
+
+type Ask = unsafe extern "C" fn(*mut c_int) -> Code;
+
+/// Every HIP device of this machine.
+///
+/// # Errors
+/// Why there is none: no library, driver too old, no device.
+pub fn survey() -> Result<Vec<Listed>, Missing> {
+    let runtime = Runtime::new(&LIBRARIES)?;
+    let words = runtime.words();
+    runtime.all()?.into_iter().map(|seen| Ok(seen.listed(&words))).collect()
+}
+
+/// Opens the device with this number, as the runtime counts.
+///
+/// # Errors
+/// If it is not there, or the driver fails.
+pub fn open(number: u32) -> Result<Gpu> {
+    let refused = |name: String| Error::Device {
+        device: "HIP".into(),
+        what: "opening a device",
+        fault: DeviceFault::Answer { code: i64::from(number), name },
+    };
+    let runtime = Runtime::new(&LIBRARIES).map_err(|why| refused(why.to_string()))?;
+    let all = runtime.all().map_err(|why| refused(why.to_string()))?;
+    let count = all.len();
+    let seen = all.into_iter().find(|seen| seen.number == number).ok_or_else(|| {
+        refused(format!("there are {count} devices, counted from 0, and none is {number}"))
+    })?;
+    let properties = seen.properties(&runtime.words(), DeviceVendor::Rocm);
+    let functions = runtime.functions(number).map_err(|why| refused(why.to_string()))?;
+    Gpu::over(Streamed::new(properties, functions)?)
+}
+
+/// How many devices a HIP runtime finds.
+///
+/// # Errors
+/// Why there is none: no library, driver too old, no device.
+pub fn ask_runtime(library: &str) -> Result<u32, Missing> {
+    Runtime::new(&[library])?.count()
+}
+
+struct Runtime {
+    library: Arc<Library>,
+    name: String,
+}
+
+impl Runtime {
+    fn new(names: &[&str]) -> Result<Runtime, Missing> {
+        let (library, name) = load(names)?;
+        Ok(Runtime { library, name })
+    }
+
+    /// # Safety
+    /// As [`function`].
+    unsafe fn function<F: Copy>(&self, name: &'static str) -> Result<F, Missing> {
+        // SAFETY: by the caller's promise.
+        unsafe { function(&self.library, name, &self.name) }
+    }
+
+    fn words(&self) -> String {
+        let mut version = 0;
+        // SAFETY: functions have the types of HIP's header, here and below; places are ours.
+        let code = unsafe {
+            match self.function::<Ask>("hipRuntimeGetVersion") {
+                Ok(ask) => ask(&mut version),
+                Err(_) => -1,
+            }
+        };
+        match code {
+            0 => format!("{}, version {version}", self.name),
+            _ => self.name.clone(),
+        }
+    }
+
+    fn count(&self) -> Result<u32, Missing> {
+        let mut found = 0;
+        // SAFETY: as in `words`.
+        let code = unsafe { self.function::<Ask>("hipGetDeviceCount")?(&mut found) };
+        count(&self.name, NEEDS, code, found)
+    }
+
+    fn all(&self) -> Result<Vec<Seen>, Missing> {
+        (0..self.count()?).map(|number| self.see(number)).collect()
+    }
+
+    fn see(&self, number: u32) -> Result<Seen, Missing> {
+        let failed = |what, code: Code| match code {
+            0 => Ok(()),
+            code => {
+                Err(Missing::Failed { library: self.name.clone(), what, code: code.to_string() })
+            }
+        };
+        let (mut device, mut bytes) = (0, 0usize);
+        let mut name = [0 as c_char; 256];
+        let mut uuid = [0u8; 16];
+        // SAFETY: as in `words`.
+        unsafe {
+            let get: unsafe extern "C" fn(*mut c_int, c_int) -> Code =
+                self.function("hipDeviceGet")?;
+            failed("hipDeviceGet", get(&mut device, number.cast_signed()))?;
+            let ask: unsafe extern "C" fn(*mut c_char, c_int, c_int) -> Code =
+                self.function("hipDeviceGetName")?;
+            failed("hipDeviceGetName", ask(name.as_mut_ptr(), name.len() as c_int - 1, device))?;
+            let ask: unsafe extern "C" fn(*mut usize, c_int) -> Code =
+                self.function("hipDeviceTotalMem")?;
+            failed("hipDeviceTotalMem", ask(&mut bytes, device))?;
+            // Runtimes before 5.2 have none; then it is told apart by its number.
+            match self
+                .function::<unsafe extern "C" fn(*mut [u8; 16], c_int) -> Code>("hipDeviceGetUuid")
+            {
+                Ok(ask) => failed("hipDeviceGetUuid", ask(&mut uuid, device))?,
+                Err(_) => uuid[..4].copy_from_slice(&number.to_ne_bytes()),
+            }
+        }
+        let (name, bytes) = (text(&name), bytes as u64);
+        // The numbers of HIP's attributes changed between versions, so none is asked for; managed
+        // memory is there on all devices (on some it stays in main memory).
+        Ok(Seen { number, name, bytes, integrated: false, managed: true, uuid })
+    }
+
+    fn functions(&self, number: u32) -> Result<Functions, Missing> {
+        let device = number.cast_signed();
+        // SAFETY: functions have the types of HIP's header, whose pointers are passed as the
+        // numbers that `Functions` has.
+        unsafe {
+            let choose: unsafe extern "C" fn(c_int) -> Code = self.function("hipSetDevice")?;
+            let copy: unsafe extern "C" fn(usize, usize, usize, c_int, *mut c_void) -> Code =
+                self.function("hipMemcpyAsync")?;
+            let stream: unsafe extern "C" fn(*mut *mut c_void, c_uint) -> Code =
+                self.function("hipStreamCreateWithFlags")?;
+            Ok(Functions {
+                choose: Box::new(move || choose(device)),
+                malloc: self.function("hipMalloc")?,
+                free: self.function("hipFree")?,
+                malloc_host: self.function("hipHostMalloc")?,
+                free_host: self.function("hipHostFree")?,
+                malloc_managed: self.function("hipMallocManaged")?,
+                copy: Box::new(move |to, from, bytes, stream| {
+                    copy(to, from, bytes, ANYWHERE, stream)
+                }),
+                fill: self.function("hipMemsetD32Async")?,
+                stream,
+                end_stream: self.function("hipStreamDestroy")?,
+                event: self.function("hipEventCreateWithFlags")?,
+                record: self.function("hipEventRecord")?,
+                query: self.function("hipEventQuery")?,
+                synchronize: self.function("hipEventSynchronize")?,
+                end_event: self.function("hipEventDestroy")?,
+                close: Box::new(|| ()),
+                _library: Arc::clone(&self.library),
+            })
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Main memory that a device reaches where it is: imported once, found again by identity.
+#![expect(unsafe_code, reason = "gives the device addresses of memory that holds keep")]
+
+use std::collections::HashMap;
+use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+
+use tenure_memory::{Hold, TensorMemory, WeakIdentity};
+
+use crate::core::Core;
+use crate::device::{Device, FdKind};
+
+/// What is shorter is copied sooner than imported.
+const SHORTEST: usize = 256 << 10;
+
+/// What was imported, by the identity of its allocation.
+#[derive(Default)]
+pub(crate) struct Imports {
+    known: Mutex<HashMap<Key, Known>>,
+}
+
+/// Identity, address and bytes of an allocation: several mappings of one kernel object have one
+/// identity, and do not all live equally long.
+type Key = (u64, usize, usize);
+
+struct Known {
+    weak: WeakIdentity,
+    /// The block, and which byte of it is the allocation's first; `None` if the device refused.
+    block: Option<(u64, usize)>,
+}
+
+/// What became of imports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ImportReport {
+    /// Allocations that are imported now.
+    pub imported: usize,
+    /// Allocations that the device refused.
+    pub refused: usize,
+}
+
+impl Imports {
+    /// Where the device finds the first byte held; `None` if it cannot reach it.
+    pub(crate) fn place(
+        &self,
+        core: &Core,
+        device: &dyn Device,
+        hold: &Hold,
+    ) -> Option<(u64, usize)> {
+        let raw = hold.raw();
+        let start = hold.start()?;
+        if raw.memory() != TensorMemory::Dma && raw.size() < SHORTEST {
+            return None;
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (raw.identity().id(), hold.address().addr().get() - start, raw.size());
+        if let Some(found) = known.get(&key) {
+            return found.block.map(|(block, first)| (block, first + start));
+        }
+        // Time to let go of what is gone.
+        known.retain(|_, known| {
+            let lives = known.weak.upgrade().is_some();
+            if let (false, Some((block, _))) = (lives, known.block) {
+                device.free(block);
+            }
+            lives
+        });
+        let block = import(core, device, hold, start);
+        known.insert(key, Known { weak: raw.identity().weak(), block });
+        block.map(|(block, first)| (block, first + start))
+    }
+
+    pub(crate) fn report(&self) -> ImportReport {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let imported = known.values().filter(|known| known.block.is_some()).count();
+        ImportReport { imported, refused: known.len() - imported }
+    }
+
+    /// Lets go of everything; no work is under way any more.
+    pub(crate) fn clear(&self, device: &dyn Device) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        for (block, _) in known.drain().filter_map(|(_, known)| known.block) {
+            device.free(block);
+        }
+    }
+}
+
+/// The allocation as a block, and which byte of it is the first.
+fn import(core: &Core, device: &dyn Device, hold: &Hold, start: usize) -> Option<(u64, usize)> {
+    let (raw, properties) = (hold.raw(), core.properties());
+    if raw.memory() == TensorMemory::Dma {
+        let fd = raw.device_descriptor().ok().filter(|_| properties.imports_dma)?;
+        let block = device.import_fd(fd, FdKind::DmaBuf, raw.size());
+        return block
+            .inspect_err(|error| tracing::debug!("not imported: {error}"))
+            .ok()
+            .map(|block| (block.id, 0));
+    }
+    let page = properties.imports_host?;
+    let base = hold.address().addr().get() - start;
+    let first = base % page;
+    let bytes = (first + raw.size()).checked_next_multiple_of(page)?;
+    let address = hold.address().map_addr(|address| {
+        // Down to the start of the page, which is not zero: nothing is mapped there.
+        std::num::NonZero::new(address.get() - start - first).unwrap_or(address)
+    });
+    host(device, address, bytes).map(|block| (block, first))
+}
+
+fn host(device: &dyn Device, address: NonNull<u8>, bytes: usize) -> Option<u64> {
+    // SAFETY: whole pages around an allocation that exists; work uses the block only for bytes of
+    // it that a hold keeps, and finds it by the allocation's identity, which is never used again.
+    let block = unsafe { device.import_host(address, bytes) };
+    block.inspect_err(|error| tracing::debug!("not imported: {error}")).ok().map(|block| block.id)
+}

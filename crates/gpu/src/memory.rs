@@ -1,0 +1,154 @@
+//! `TensorMemory::Device`, `Pinned` and `Managed`: parts of a device's blocks as raw buffers.
+#![expect(unsafe_code, reason = "promises that the device's addresses are valid")]
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use tenure_memory::{
+    Allocator, Carrier, CpuAddress, DevicePlace, DeviceVendor, LogicalMemorySpace, RawBuffer,
+    RawMemory, Request, Result, TensorMemory,
+};
+
+use crate::carry::Courier;
+use crate::core::Core;
+use crate::device::Block;
+use crate::heap::Taken;
+
+/// Makes one memory of a device.
+pub(crate) struct Maker {
+    core: Arc<Core>,
+    /// Who carries the bytes; staging memory, which belongs to it, has none.
+    courier: Option<Arc<Courier>>,
+    memory: TensorMemory,
+    /// Whether every allocation is a block of its own that other processes can use.
+    shared: bool,
+}
+
+impl Maker {
+    pub(crate) fn new(
+        core: Arc<Core>,
+        courier: Option<Arc<Courier>>,
+        memory: TensorMemory,
+    ) -> Maker {
+        Maker { core, courier, memory, shared: false }
+    }
+
+    /// The same, of memory that other processes can use.
+    pub(crate) fn shared(self) -> Maker {
+        Maker { shared: true, ..self }
+    }
+}
+
+impl Allocator for Maker {
+    fn memory(&self) -> TensorMemory {
+        self.memory
+    }
+
+    fn space(&self) -> LogicalMemorySpace {
+        self.core.properties().space(self.memory)
+    }
+
+    fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
+        let taken = match self.shared {
+            false => self.core.take(self.memory, request)?,
+            true => self.core.take_shared(self.memory, request)?,
+        };
+        let part = self.part(taken, request.bytes());
+        part.zero()?;
+        Ok(RawBuffer::new(part, request.name()))
+    }
+}
+
+impl Maker {
+    fn part(&self, taken: Taken, size: usize) -> Part {
+        let (core, courier) = (Arc::clone(&self.core), self.courier.clone());
+        Part { taken, core, courier, memory: self.memory, size }
+    }
+
+    /// A block that exists, as a raw buffer; it is freed with it.
+    pub(crate) fn adopt(&self, block: &Block, size: usize, name: Option<&str>) -> RawBuffer {
+        RawBuffer::new(self.part(Taken::whole(block), size), name)
+    }
+}
+
+/// Part of a block.
+struct Part {
+    taken: Taken,
+    core: Arc<Core>,
+    courier: Option<Arc<Courier>>,
+    memory: TensorMemory,
+    size: usize,
+}
+
+impl Part {
+    /// Where the CPU finds the first byte.
+    fn host(&self) -> Option<NonNull<u8>> {
+        // Inside the block, which has an address.
+        self.taken.host.map(|base| base.0.map_addr(|base| base.saturating_add(self.taken.offset)))
+    }
+
+    fn zero(&self) -> Result<()> {
+        match self.host() {
+            Some(address) => {
+                // SAFETY: `size` bytes from here on belong to this part, which nobody knows yet;
+                // `Device` promises that the block's bytes are valid.
+                unsafe { address.write_bytes(0, self.size) };
+                Ok(())
+            }
+            None => self.core.fill(&self.taken, self.size, [0; 4]),
+        }
+    }
+}
+
+// SAFETY: the device promises that a block's bytes are valid until it is freed, which happens when
+// the part, and every other of the block, is gone. TLSF gives no byte to two parts at a time. The
+// device uses them only while the ledger holds them for it.
+unsafe impl RawMemory for Part {
+    fn memory(&self) -> TensorMemory {
+        self.memory
+    }
+
+    fn space(&self) -> LogicalMemorySpace {
+        self.core.properties().space(self.memory)
+    }
+
+    fn vendor(&self) -> Option<DeviceVendor> {
+        Some(self.core.properties().vendor)
+    }
+
+    fn device_address(&self) -> Option<NonNull<u8>> {
+        let base = self.taken.name?.0;
+        match self.core.properties().vendor.has_addresses() {
+            true => Some(base.map_addr(|base| base.saturating_add(self.taken.offset))),
+            false => Some(base),
+        }
+    }
+
+    fn device_place(&self) -> Option<DevicePlace> {
+        let Taken { block, offset, .. } = self.taken;
+        Some(DevicePlace { device: self.core.number, block, offset })
+    }
+
+    fn carrier(&self) -> Option<Arc<dyn Carrier>> {
+        let courier = self.courier.clone()?;
+        Some(courier)
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn address(&self) -> CpuAddress {
+        // Memory of a device is the device's, also where the CPU could reach it.
+        match self.host() {
+            Some(address) if self.memory != TensorMemory::Device => CpuAddress::Fixed(address),
+            _ => CpuAddress::None,
+        }
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        self.core.give(self.memory, &mut self.taken);
+    }
+}

@@ -1,0 +1,73 @@
+//! Memory of a device in another process: a descriptor, and what goes with it.
+#![expect(unsafe_code, reason = "drivers do not check descriptors of their own kind")]
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use tenure_memory::{Allocator, DeviceFault, RawBuffer, Result, TensorMemory};
+use tenure_tensor::{ElementKind, Tensor};
+
+use crate::Gpu;
+use crate::device::FdKind;
+
+/// An allocation as another process gets it: the descriptor by a socket, the numbers beside it.
+#[derive(Debug)]
+pub struct Exported {
+    /// The driver's own descriptor: nothing that can be mapped.
+    pub fd: OwnedFd,
+    /// Bytes of the allocation.
+    pub bytes: usize,
+    /// Which driver and device it belongs to.
+    pub uuid: [u8; 16],
+}
+
+impl Gpu {
+    /// The allocator of `Device` memory that other processes can use. Each allocation is one of
+    /// the driver's, so it is slow: for what stays.
+    ///
+    /// # Errors
+    /// If the device cannot share.
+    pub fn shareable(&self) -> Result<Arc<dyn Allocator>> {
+        if !self.properties().shares {
+            let fault = DeviceFault::Lacks("memory that other processes can use");
+            return Err(self.properties().fault("sharing memory", fault));
+        }
+        Ok(Arc::new(self.maker(TensorMemory::Device).shared()))
+    }
+
+    /// The allocation of a tensor, for another process; the tensor must come from
+    /// [`Gpu::shareable`].
+    ///
+    /// # Errors
+    /// If it does not, or is another device's.
+    pub fn export<E: ElementKind>(&self, tensor: &Tensor<E>) -> Result<Exported> {
+        let what = "sharing memory";
+        let raw = tensor.buffer().raw()?;
+        let place = raw.device_place().filter(|place| place.device == self.number());
+        let other = || self.properties().fault(what, DeviceFault::OtherDevice);
+        let place = place.ok_or_else(other)?;
+        let fd = self.device(what)?.export(place.block)?;
+        raw.mark_shared();
+        Ok(Exported { fd, bytes: raw.size(), uuid: self.properties().uuid })
+    }
+
+    /// An allocation that another process exported, as memory of this device: the same bytes.
+    /// There is no ledger between processes: who writes when is for them to agree on.
+    ///
+    /// # Errors
+    /// If it belongs to another driver or device, or the driver refuses it.
+    ///
+    /// # Safety
+    /// The descriptor must be one that [`Gpu::export`] made, and the numbers those that came with
+    /// it: drivers believe what they are told about descriptors of their own.
+    pub unsafe fn import(&self, exported: &Exported, name: Option<&str>) -> Result<RawBuffer> {
+        let what = "importing shared memory";
+        if exported.uuid != self.properties().uuid {
+            return Err(self.properties().fault(what, DeviceFault::OtherDevice));
+        }
+        // What was allocated for so many bytes.
+        let room = exported.bytes.max(1).next_multiple_of(4);
+        let block = self.device(what)?.import_fd(exported.fd.as_fd(), FdKind::Opaque, room)?;
+        Ok(self.maker(TensorMemory::Device).adopt(&block, exported.bytes, name))
+    }
+}

@@ -1,0 +1,288 @@
+//! The queue of a test device: one thread that owns the bytes and does work in order, later.
+#![expect(unsafe_code, reason = "reads and writes host memory that work was submitted for")]
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::slice;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::io::Errno;
+
+use crate::device::{Address, Task};
+
+/// Where the bytes of a block are.
+pub(super) enum Store {
+    /// In a file that is mapped nowhere.
+    Hidden(OwnedFd),
+    /// In main memory.
+    Host { base: Address, bytes: usize },
+}
+
+impl Store {
+    pub(super) fn hidden(bytes: usize) -> Result<Store, Errno> {
+        let file = memfd_create("tenure test device", MemfdFlags::CLOEXEC)?;
+        ftruncate(&file, bytes as u64)?;
+        Ok(Store::Hidden(file))
+    }
+}
+
+/// The device is lost.
+pub(super) struct Lost;
+
+enum Order {
+    Add { id: u64, store: Store },
+    Remove { id: u64 },
+    Work { number: u64, tasks: Vec<Task>, due: Instant },
+}
+
+#[derive(Default)]
+struct State {
+    submitted: u64,
+    done: u64,
+    paused: bool,
+    lost: bool,
+    /// The thread is in the middle of work.
+    busy: bool,
+    stopping: bool,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// A running queue.
+pub(super) struct Queue {
+    shared: Arc<Shared>,
+    orders: Mutex<Option<Sender<Order>>>,
+    thread: Option<JoinHandle<()>>,
+    delay: Duration,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
+        self.changed.notify_all();
+    }
+
+    fn sleep<'a>(
+        &self,
+        state: MutexGuard<'a, State>,
+        until: Option<Instant>,
+    ) -> MutexGuard<'a, State> {
+        let forever = Duration::from_secs(3600);
+        let left = until.map_or(forever, |at| at.saturating_duration_since(Instant::now()));
+        self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl Queue {
+    pub(super) fn start(delay: Duration) -> Queue {
+        let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
+        let (orders, received) = channel();
+        let own = Arc::clone(&shared);
+        let name = "tenure-test-device".to_owned();
+        let thread = thread::Builder::new().name(name).spawn(move || work(&own, &received)).ok();
+        // Without a thread the device is lost from the start.
+        shared.change(|state| state.lost = thread.is_none());
+        Queue { shared, orders: Mutex::new(Some(orders)), thread, delay }
+    }
+
+    fn order(&self, order: Order) {
+        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(orders) = orders.as_ref() {
+            let _ = orders.send(order);
+        }
+    }
+
+    pub(super) fn add(&self, id: u64, store: Store) {
+        self.order(Order::Add { id, store });
+    }
+
+    pub(super) fn remove(&self, id: u64) {
+        self.order(Order::Remove { id });
+    }
+
+    /// Begins work; `None` if the device is lost.
+    pub(super) fn submit(&self, tasks: Vec<Task>) -> Option<u64> {
+        let mut state = self.shared.state();
+        if state.lost {
+            return None;
+        }
+        state.submitted += 1;
+        let number = state.submitted;
+        // Under the lock, so that work is in the order of its numbers.
+        self.order(Order::Work { number, tasks, due: Instant::now() + self.delay });
+        Some(number)
+    }
+
+    pub(super) fn wait(&self, number: u64, timeout: Option<Duration>) -> Result<bool, Lost> {
+        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut state = self.shared.state();
+        loop {
+            if state.done >= number {
+                return Ok(true);
+            }
+            if state.lost {
+                return Err(Lost);
+            }
+            if until.is_some_and(|until| until <= Instant::now()) {
+                return Ok(false);
+            }
+            state = self.shared.sleep(state, until);
+        }
+    }
+
+    pub(super) fn set_paused(&self, paused: bool) {
+        self.shared.change(|state| state.paused = paused);
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        self.shared.state().lost
+    }
+
+    /// Nothing is done from now on; returns when the thread has let go of everybody's memory.
+    pub(super) fn lose(&self) {
+        let mut state = self.shared.state();
+        // Work that has begun is finished first, before anybody is told that it is over.
+        while state.busy {
+            state = self.shared.sleep(state, None);
+        }
+        state.lost = true;
+        drop(state);
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.shared.change(|state| state.stopping = true);
+        *self.orders.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(shared: &Shared, orders: &Receiver<Order>) {
+    let mut stores = HashMap::new();
+    while let Ok(order) = orders.recv() {
+        match order {
+            Order::Add { id, store } => drop(stores.insert(id, store)),
+            Order::Remove { id } => drop(stores.remove(&id)),
+            Order::Work { number, tasks, due } => {
+                if !begin(shared, due) {
+                    continue;
+                }
+                for task in &tasks {
+                    // Whoever submits promises that places are inside their blocks; what is not
+                    // there is left undone, for tests to see.
+                    let _ = carry_out(&stores, task);
+                }
+                shared.change(|state| (state.busy, state.done) = (false, number));
+            }
+        }
+    }
+}
+
+/// Waits until work may begin; says whether there is a device to do it.
+fn begin(shared: &Shared, due: Instant) -> bool {
+    let mut state = shared.state();
+    loop {
+        if state.lost || state.stopping {
+            return false;
+        }
+        if !state.paused && due <= Instant::now() {
+            state.busy = true;
+            return true;
+        }
+        let until = Some(due).filter(|_| !state.paused);
+        state = shared.sleep(state, until);
+    }
+}
+
+const SCRATCH: usize = 64 << 10;
+
+fn carry_out(stores: &HashMap<u64, Store>, task: &Task) -> Option<()> {
+    let mut scratch = [0u8; SCRATCH];
+    match *task {
+        Task::Copy { to, from, bytes } => {
+            let (there, here) = (stores.get(&to.0)?, stores.get(&from.0)?);
+            for at in (0..bytes).step_by(SCRATCH) {
+                let part = scratch.get_mut(..SCRATCH.min(bytes - at))?;
+                here.read(from.1 + at, part)?;
+                there.write(to.1 + at, part)?;
+            }
+        }
+        Task::Fill { to, bytes, pattern } => {
+            let there = stores.get(&to.0)?;
+            for (byte, value) in scratch.iter_mut().zip(pattern.into_iter().cycle()) {
+                *byte = value;
+            }
+            for at in (0..bytes).step_by(SCRATCH) {
+                there.write(to.1 + at, scratch.get(..SCRATCH.min(bytes - at))?)?;
+            }
+        }
+    }
+    Some(())
+}
+
+impl Store {
+    fn read(&self, at: usize, into: &mut [u8]) -> Option<()> {
+        match self {
+            Store::Hidden(file) => {
+                let mut done = 0;
+                while done < into.len() {
+                    let rest = into.get_mut(done..)?;
+                    match rustix::io::pread(file, rest, (at + done) as u64).ok()? {
+                        0 => return None,
+                        more => done += more,
+                    }
+                }
+            }
+            Store::Host { .. } => {
+                let from = self.host(at, into.len())?;
+                // SAFETY: checked to be inside the block, which whoever submitted work keeps, and
+                // keeps others from writing, until the work is done.
+                into.copy_from_slice(unsafe { slice::from_raw_parts(from, into.len()) });
+            }
+        }
+        Some(())
+    }
+
+    fn write(&self, at: usize, bytes: &[u8]) -> Option<()> {
+        match self {
+            Store::Hidden(file) => {
+                let mut done = 0;
+                while done < bytes.len() {
+                    done +=
+                        rustix::io::pwrite(file, bytes.get(done..)?, (at + done) as u64).ok()?;
+                }
+            }
+            Store::Host { .. } => {
+                let to = self.host(at, bytes.len())?;
+                // SAFETY: as above, and keeps others from using the bytes at all.
+                unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+            }
+        }
+        Some(())
+    }
+
+    /// The address of bytes in main memory.
+    fn host(&self, at: usize, len: usize) -> Option<*mut u8> {
+        match self {
+            Store::Host { base, bytes } if at.checked_add(len)? <= *bytes => {
+                Some(base.0.as_ptr().wrapping_add(at))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The thread that waits for copies that go on by themselves, and lets go of what they hold.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SendError, Sender, channel};
+use std::thread;
+
+use tenure_memory::{After, Carry, Error, Result, Signal};
+
+use crate::carry::Courier;
+use crate::device::{Device, Properties};
+
+/// Copies on their way.
+pub(crate) struct Job {
+    pub(crate) courier: Arc<Courier>,
+    /// The device's number for them; `None` if the worker is to do them.
+    pub(crate) begun: Option<u64>,
+    pub(crate) work: Vec<Carry>,
+    pub(crate) after: Option<After>,
+    pub(crate) signal: Signal,
+}
+
+/// A thread that takes jobs until nobody can give it any more.
+pub(crate) struct Worker {
+    jobs: Sender<Job>,
+}
+
+impl Worker {
+    /// Starts the thread; if there is none, work that was begun is waited for.
+    pub(crate) fn start(
+        properties: &Properties,
+        begun: Option<u64>,
+        device: &dyn Device,
+    ) -> Result<Worker> {
+        let (jobs, received) = channel();
+        let started = thread::Builder::new()
+            .name(format!("tenure-gpu-{}", properties.id))
+            .spawn(move || work(&received));
+        match started {
+            Ok(_) => Ok(Worker { jobs }),
+            Err(cause) => {
+                if let Some(begun) = begun {
+                    device.wait(begun, None)?;
+                }
+                Err(Error::System { what: "starting a thread", cause })
+            }
+        }
+    }
+
+    pub(crate) fn give(&self, job: Job) {
+        // The thread ends only when this sender is gone, or by a panic in what is done last.
+        if let Err(SendError(job)) = self.jobs.send(job)
+            && let Some(begun) = job.begun
+        {
+            let _ = job.courier.settle(begun);
+        }
+    }
+}
+
+fn work(jobs: &Receiver<Job>) {
+    while let Ok(Job { courier, begun, work, after, signal }) = jobs.recv() {
+        let result = match begun {
+            Some(begun) => courier.settle(begun),
+            None => courier.work(&work),
+        };
+        // Before it is said to be done, so that whoever waits may use the bytes at once.
+        drop(work);
+        match result {
+            Ok(()) => {
+                if let Some(after) = after {
+                    after();
+                }
+                signal.done();
+            }
+            Err(error) => tracing::error!("a copy failed on its way: {error}"),
+        }
+        // With the last one goes the sender, and with it this thread.
+        drop(courier);
+    }
+}

@@ -1,0 +1,223 @@
+//! What every real device must do: the one that `TENURE_TEST_DEVICE` names, or `vulkan:0`.
+//!
+//! `cargo test -p tenure-gpu --test real -- --ignored` runs it on a machine that has one.
+#![cfg(linux_like)]
+
+use std::time::Duration;
+
+use common::{numbers, part, values};
+use tenure_gpu::{Gpu, open};
+use tenure_memory::TensorMemory::{self, Device, Managed, Mem, Pinned, Shm};
+use tenure_memory::{Allocator, Error, PoolLimits, Request};
+use tenure_tensor::{PixelFormat, Tensor, TensorDyn, copy_all_later};
+
+#[path = "../../memory/tests/common/child.rs"]
+mod child;
+#[path = "common/devices.rs"]
+mod common;
+
+fn word() -> String {
+    std::env::var("TENURE_TEST_DEVICE").unwrap_or_else(|_| "vulkan:0".to_owned())
+}
+
+fn gpu() -> Gpu {
+    open(&word()).unwrap()
+}
+
+/// The memories to copy between.
+fn memories(gpu: &Gpu) -> Vec<TensorMemory> {
+    let own = [Pinned, Managed, Device].into_iter();
+    let own = own.filter(|memory| gpu.properties().memories.contains(memory));
+    [Mem, Shm].into_iter().chain(own).collect()
+}
+
+#[test]
+#[ignore = "needs a device"]
+fn copies_between_every_pair_of_memories() {
+    let (gpu, other) = (gpu(), gpu());
+    for size in [1, 33, 4097, 300_000] {
+        let source = numbers(&[size]);
+        for from in memories(&gpu) {
+            let from = gpu.to(&source, from).unwrap();
+            for to in memories(&gpu) {
+                for gpu in [&gpu, &other] {
+                    let copy = gpu.to(&from, to).unwrap();
+                    assert!(values(&copy) == values(&source), "{size} {} {to}", from.memory());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a device"]
+fn views_pictures_and_fills() {
+    let gpu = gpu();
+    let base = numbers(&[6, 80, 40]);
+    let there = gpu.to(&base, Device).unwrap();
+    for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
+        let view =
+            |tensor: &Tensor<u16>| part(tensor, &[1..4, 3..70, 2..39]).permute(&order).unwrap();
+        assert_eq!(values(&view(&there)), values(&view(&base)));
+        let there = gpu.to(&base, Device).unwrap();
+        let here = base.to(Some(Mem)).unwrap();
+        let other = numbers(view(&base).shape());
+        view(&there).copy_from(&other).unwrap();
+        view(&here).copy_from(&other).unwrap();
+        assert!(values(&there) == values(&here), "{order:?}");
+    }
+    let image = Tensor::<u8>::image(64, 48, PixelFormat::Nv12, Some(Mem), None).unwrap();
+    image.fill(3).unwrap();
+    image.plane(1).unwrap().fill(200).unwrap();
+    let there = gpu.to(&image, Device).unwrap();
+    let mut flat = vec![0; image.flat_bytes()];
+    there.copy_to_flat(&mut flat).unwrap();
+    assert!(flat[..64 * 48].iter().all(|byte| *byte == 3));
+    assert!(flat[64 * 48..].iter().all(|byte| *byte == 200));
+    for len in [1, 3, 4, 1001] {
+        let bytes = Tensor::<u8>::new_in(&*gpu.allocator(Device).unwrap(), &[len + 4], None);
+        let bytes = bytes.unwrap();
+        bytes.slice(0, 1..len + 1).unwrap().fill(7).unwrap();
+        let mut flat = vec![0; len + 4];
+        bytes.copy_to_flat(&mut flat).unwrap();
+        assert!(flat[1..=len].iter().all(|byte| *byte == 7), "{flat:?}");
+        assert_eq!((flat[0], flat[len + 1]), (0, 0));
+    }
+}
+
+#[test]
+#[ignore = "needs a device"]
+fn new_memory_is_zero_and_freed_memory_comes_again() {
+    let gpu = gpu();
+    let allocator = gpu.allocator(Device).unwrap();
+    for round in 0..3 {
+        let tensor = Tensor::<u16>::new_in(&*allocator, &[100_000], None).unwrap();
+        assert!(values(&tensor).iter().all(|value| *value == 0), "{round}");
+        tensor.fill(9).unwrap();
+    }
+    let pool = gpu.pool(Device, PoolLimits::default()).unwrap();
+    let first = pool.allocate(&Request::new(5000).unwrap()).unwrap().identity().id();
+    assert_eq!(pool.allocate(&Request::new(5000).unwrap()).unwrap().identity().id(), first);
+    let aligned = Request::new(100).unwrap().with_align(2 << 20).unwrap();
+    for memory in memories(&gpu).into_iter().filter(|memory| *memory != Mem && *memory != Shm) {
+        let raw = gpu.allocator(memory).unwrap().allocate(&aligned).unwrap();
+        assert_eq!((raw.size(), raw.memory()), (100, memory));
+    }
+}
+
+#[test]
+#[ignore = "needs a device"]
+fn later_and_in_batches() {
+    let gpu = gpu();
+    let sources: Vec<_> = (1..20).map(|n| numbers(&[n * 10_000]).to_dyn()).collect();
+    let allocator = gpu.allocator(Device).unwrap();
+    let there: Vec<_> = sources
+        .iter()
+        .map(|one| TensorDyn::new_in(&*allocator, one.shape(), one.dtype(), None).unwrap())
+        .collect();
+    let fences = copy_all_later(&there.iter().zip(&sources).collect::<Vec<_>>()).unwrap();
+    assert!(fences.iter().all(|fence| fence.wait(Some(Duration::from_secs(30))).unwrap()));
+    for (there, source) in there.iter().zip(&sources) {
+        let (back, fence) = there.to_in_later(&*gpu.allocator(Pinned).unwrap()).unwrap();
+        assert!(fence.wait(Some(Duration::from_secs(30))).unwrap());
+        assert_eq!(values(&back.typed().unwrap()), values(&source.typed().unwrap()));
+    }
+}
+
+#[test]
+#[ignore = "needs a device"]
+fn main_memory_is_imported_once() {
+    let gpu = gpu();
+    let here = numbers(&[1 << 20]);
+    let there = gpu.to(&here, Device).unwrap();
+    let (imports, staging) = (gpu.imports(), gpu.staging());
+    match gpu.properties().imports_host {
+        Some(_) => assert_eq!((imports.imported, staging.misses), (1, 0), "{imports:?}"),
+        None => assert_eq!(imports.imported, 0),
+    }
+    for _ in 0..3 {
+        there.copy_from(&here).unwrap();
+        here.copy_from(&there).unwrap();
+    }
+    assert_eq!((gpu.imports(), gpu.staging().misses), (imports, staging.misses));
+    assert_eq!(values(&there), values(&numbers(&[1 << 20])));
+    // What is gone is let go of when the next one comes.
+    drop(here);
+    let _next = gpu.to(&numbers(&[1 << 20]), Device).unwrap();
+    assert_eq!(gpu.imports().imported, imports.imported);
+}
+
+#[test]
+#[ignore = "needs a device"]
+fn absurd_sizes_are_refused() {
+    let gpu = gpu();
+    for memory in gpu.properties().memories.clone() {
+        for bytes in [1 << 45, 1 << 60] {
+            let answer = gpu.allocator(memory).unwrap().allocate(&Request::new(bytes).unwrap());
+            match answer {
+                Err(Error::OutOfMemory { bytes: named, .. }) => assert_eq!(named, bytes),
+                other => panic!("{memory} {bytes}: {other:?}"),
+            }
+        }
+    }
+    assert_eq!(values(&gpu.to(&numbers(&[10]), Device).unwrap()), values(&numbers(&[10])));
+    let (backend, _) = word().split_once(':').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let error = open(&format!("{backend}:99")).unwrap_err().to_string();
+    assert!(error.contains("99"), "{error}");
+    assert!(open("direct3d:0").unwrap_err().to_string().contains("vulkan:0"));
+    assert!(open("vulkan:first").is_err());
+}
+
+#[test]
+#[ignore = "needs a device"]
+fn tensors_outlive_whoever_opened_the_device() {
+    let gpu = gpu();
+    let there = gpu.to(&numbers(&[1000]), Device).unwrap();
+    let pinned = gpu.to(&numbers(&[1000]), Pinned).unwrap();
+    drop(gpu);
+    pinned.copy_from(&there).unwrap();
+    drop(there);
+    assert_eq!(pinned.map_read().unwrap().as_slice()[1], 10);
+}
+
+#[test]
+#[ignore = "needs a device"]
+fn memory_goes_to_another_process() {
+    const NAME: &str = "memory_goes_to_another_process";
+    let gpu = gpu();
+    if !gpu.properties().shares {
+        assert!(gpu.shareable().is_err());
+        return;
+    }
+    if child::part().is_some() {
+        // The descriptor is inherited: 0 is where the parent put it.
+        let stdin = std::os::fd::AsFd::as_fd(&std::io::stdin()).try_clone_to_owned().unwrap();
+        let mut exported =
+            tenure_gpu::Exported { fd: stdin, bytes: 20_000, uuid: gpu.properties().uuid };
+        exported.uuid[3] ^= 1;
+        // SAFETY: refused before the descriptor is looked at.
+        #[expect(unsafe_code, reason = "imports what another process exported")]
+        let other = unsafe { gpu.import(&exported, None) };
+        assert!(other.unwrap_err().to_string().contains("not this device's"));
+        exported.uuid[3] ^= 1;
+        // SAFETY: exported by the parent, with these numbers.
+        #[expect(unsafe_code, reason = "imports what another process exported")]
+        let raw = unsafe { gpu.import(&exported, Some("theirs")) }.unwrap();
+        let layout = tenure_tensor::Layout::contiguous(tenure_tensor::DType::U16, &[10_000]);
+        let buffer = tenure_memory::Buffer::from_raw(raw);
+        let tensor = Tensor::<u16>::from_buffer(buffer, layout.unwrap()).unwrap();
+        assert_eq!(values(&tensor), values(&numbers(&[10_000])));
+        tensor.fill(77).unwrap();
+        return;
+    }
+    let tensor = Tensor::<u16>::new_in(&*gpu.shareable().unwrap(), &[10_000], None).unwrap();
+    tensor.copy_from(&numbers(&[10_000])).unwrap();
+    let exported = gpu.export(&tensor).unwrap();
+    assert_eq!(exported.bytes, 20_000);
+    let output = child::command(NAME, "import").stdin(exported.fd).output().unwrap();
+    child::succeeded(&output);
+    assert!(values(&tensor).iter().all(|value| *value == 77));
+    // What was not made to be shared is not.
+    assert!(gpu.export(&gpu.to(&tensor, Device).unwrap()).is_err());
+    assert!(gpu.export(&numbers(&[10])).is_err());
+}
