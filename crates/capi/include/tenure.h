@@ -135,6 +135,11 @@ typedef int32_t tenure_status_t;
 typedef struct tenure_convert_t tenure_convert_t;
 
 /**
+ * Becomes done when the work behind it is, and stays so. Any thread may use it.
+ */
+typedef struct tenure_fence_t tenure_fence_t;
+
+/**
  * A file with tensors, or several that belong together. Any thread may use it.
  */
 typedef struct tenure_file_t tenure_file_t;
@@ -238,6 +243,37 @@ typedef struct tenure_plane_t {
 typedef int32_t tenure_format_t;
 
 /**
+ * Where a converted picture lies in its destination, and the way back for detections.
+ */
+typedef struct tenure_placement_t {
+    /**
+     * The destination pixels that the picture covers: leftmost column.
+     */
+    size_t x;
+    /**
+     * Topmost row.
+     */
+    size_t y;
+    /**
+     * Pixels across.
+     */
+    size_t width;
+    /**
+     * Pixels down.
+     */
+    size_t height;
+    /**
+     * From a point of the destination to the source: `x' = m[0] * x + m[1] * y + m[2]`,
+     * `y' = m[3] * x + m[4] * y + m[5]`.
+     */
+    double to_source[6];
+    /**
+     * From a point of the source to the destination.
+     */
+    double to_destination[6];
+} tenure_placement_t;
+
+/**
  * The mechanism that bytes are obtained with: one of `TENURE_MEMORY_…`.
  */
 typedef int32_t tenure_memory_t;
@@ -247,6 +283,17 @@ typedef int32_t tenure_memory_t;
  * must return, not throw or jump away.
  */
 typedef bool (*tenure_progress_t)(void *context, uint64_t done, uint64_t all);
+
+/**
+ * A format of picture files: one of `TENURE_PICTURE_…`.
+ */
+typedef int32_t tenure_picture_t;
+
+/**
+ * Is given the next bytes of an encoded picture, on the thread that encodes; false ends it. It
+ * must return, not throw or jump away.
+ */
+typedef bool (*tenure_taker_t)(void *context, const uint8_t *bytes, size_t count);
 
 /**
  * How far sharing goes: one of `TENURE_MODE_…`.
@@ -299,37 +346,6 @@ typedef struct tenure_pool_report_t {
      */
     uint64_t peak;
 } tenure_pool_report_t;
-
-/**
- * Where a converted picture lies in its destination, and the way back for detections.
- */
-typedef struct tenure_placement_t {
-    /**
-     * The destination pixels that the picture covers: leftmost column.
-     */
-    size_t x;
-    /**
-     * Topmost row.
-     */
-    size_t y;
-    /**
-     * Pixels across.
-     */
-    size_t width;
-    /**
-     * Pixels down.
-     */
-    size_t height;
-    /**
-     * From a point of the destination to the source: `x' = m[0] * x + m[1] * y + m[2]`,
-     * `y' = m[3] * x + m[4] * y + m[5]`.
-     */
-    double to_source[6];
-    /**
-     * From a point of the source to the destination.
-     */
-    double to_destination[6];
-} tenure_placement_t;
 
 /**
  * Where bytes live: one of `TENURE_SPACE_…`.
@@ -662,6 +678,16 @@ typedef int32_t tenure_space_t;
 #define TENURE_SITING_LEFT 1
 
 /**
+ * JPEG.
+ */
+#define TENURE_PICTURE_JPEG 0
+
+/**
+ * PNG.
+ */
+#define TENURE_PICTURE_PNG 1
+
+/**
  * None: every buffer has memory of its own.
  */
 #define TENURE_MODE_DISABLED 0
@@ -918,6 +944,57 @@ tenure_status_t tenure_tensor_from_dlpack_legacy(DLManagedTensor *managed,
                                                  struct tenure_tensor_t **tensor);
 
 /**
+ * As `tenure_processor_convert`, perhaps done later: `fence` is done when the picture is, and
+ * nobody can touch either side until then. A fence that fails tells that the destination is not
+ * written. Handles of the tensors may be freed before.
+ *
+ * # Safety
+ * Handles are null or valid; `placement` is null or valid, and `fence` too.
+ */
+tenure_status_t tenure_processor_convert_async(const struct tenure_processor_t *processor,
+                                               const struct tenure_tensor_t *source,
+                                               const struct tenure_tensor_t *destination,
+                                               const struct tenure_convert_t *convert,
+                                               struct tenure_placement_t *placement,
+                                               struct tenure_fence_t **fence);
+
+/**
+ * A fence of another library or process: a sync file, whose descriptor is duplicated. The caller
+ * keeps and closes its own.
+ *
+ * # Safety
+ * Nobody closes `fd` meanwhile; `fence` is null or valid.
+ */
+tenure_status_t tenure_fence_from_fd(int fd, struct tenure_fence_t **fence);
+
+/**
+ * Waits until the work is done, at most so many nanoseconds; 0 only looks, and less than 0 waits
+ * without end. Puts out whether it is done.
+ *
+ * # Safety
+ * `fence` is null or a fence; `done` is null or valid.
+ */
+tenure_status_t tenure_fence_wait(const struct tenure_fence_t *fence,
+                                  int64_t nanoseconds,
+                                  bool *done);
+
+/**
+ * A new descriptor to poll, or to give to another library or process; the caller closes it.
+ *
+ * # Safety
+ * `fence` is null or a fence; `fd` is null or valid.
+ */
+tenure_status_t tenure_fence_clone_fd(const struct tenure_fence_t *fence, int *fd);
+
+/**
+ * Gives a fence back; null is fine. The work goes on.
+ *
+ * # Safety
+ * `fence` is null or a fence that nobody uses any more.
+ */
+void tenure_fence_free(struct tenure_fence_t *fence);
+
+/**
  * Opens a safetensors, GGUF, npy, npz or raw file, or a folder of safetensors files with an
  * index. Nothing but the head is read.
  *
@@ -941,6 +1018,25 @@ tenure_status_t tenure_file_count(const struct tenure_file_t *file, size_t *coun
  * `file` is null or a file; `name` is null or valid.
  */
 tenure_status_t tenure_file_name(const struct tenure_file_t *file, size_t index, const char **name);
+
+/**
+ * How many things the file says besides its tensors, each a key and a value.
+ *
+ * # Safety
+ * `file` is null or a file; `count` is null or valid.
+ */
+tenure_status_t tenure_file_metadata_count(const struct tenure_file_t *file, size_t *count);
+
+/**
+ * One of the things that the file says, by its number. Valid until the file is freed.
+ *
+ * # Safety
+ * `file` is null or a file; `key` and `value` are null or valid.
+ */
+tenure_status_t tenure_file_metadata(const struct tenure_file_t *file,
+                                     size_t index,
+                                     const char **key,
+                                     const char **value);
 
 /**
  * A tensor by name: a read-only view of the mapped file, whose pages come from the disk when they
@@ -1160,6 +1256,75 @@ void tenure_map_release(struct tenure_map_t *map);
 void tenure_read_release(struct tenure_read_t *read);
 
 /**
+ * What a JPEG or PNG file says about its picture, without decoding it: its size, and the format
+ * that `tenure_picture_decode` makes of it.
+ *
+ * # Safety
+ * `bytes` is null or has `count` of them; the others are null or valid.
+ */
+tenure_status_t tenure_picture_inspect(const uint8_t *bytes,
+                                       size_t count,
+                                       size_t *width,
+                                       size_t *height,
+                                       tenure_format_t *format);
+
+/**
+ * Decodes a JPEG or PNG file into a new tensor: grey, rgb or rgba, as the file has it, in 8 bits.
+ *
+ * # Safety
+ * `bytes` is null or has `count` of them; `tensor` is null or valid.
+ */
+tenure_status_t tenure_picture_decode(const uint8_t *bytes,
+                                      size_t count,
+                                      tenure_memory_t memory,
+                                      struct tenure_tensor_t **tensor);
+
+/**
+ * Decodes a JPEG or PNG file into an image tensor of its size, of any format that a processor
+ * writes. What the tensor contains after damage in the middle of the file is not defined.
+ *
+ * # Safety
+ * `bytes` is null or has `count` of them; `tensor` is null or a handle that nobody else uses
+ * meanwhile.
+ */
+tenure_status_t tenure_picture_decode_into(const uint8_t *bytes,
+                                           size_t count,
+                                           struct tenure_tensor_t *tensor);
+
+/**
+ * Decodes a JPEG or PNG file on the disk, whatever its name; otherwise as
+ * `tenure_picture_decode`.
+ *
+ * # Safety
+ * `path` is null or a text that ends with a zero; `tensor` is null or valid.
+ */
+tenure_status_t tenure_picture_read(const char *path,
+                                    tenure_memory_t memory,
+                                    struct tenure_tensor_t **tensor);
+
+/**
+ * Writes an image of 8 bits as PNG or JPEG, as the name of the file says: a whole file, or what
+ * was there before.
+ *
+ * # Safety
+ * `tensor` is null or a handle; `path` is null or a text that ends with a zero.
+ */
+tenure_status_t tenure_picture_save(const struct tenure_tensor_t *tensor, const char *path);
+
+/**
+ * Encodes an image of 8 bits: `taker` gets the bytes of the file one after the other, and
+ * `context` with them. `quality` is that of JPEG, 1 to 100.
+ *
+ * # Safety
+ * `tensor` is null or a handle; `taker` may be called with `context` until this returns.
+ */
+tenure_status_t tenure_picture_encode(const struct tenure_tensor_t *tensor,
+                                      tenure_picture_t picture,
+                                      uint8_t quality,
+                                      tenure_taker_t taker,
+                                      void *context);
+
+/**
  * Decides which buffers of a schedule share memory. The same schedule gives the same plan.
  *
  * # Safety
@@ -1370,6 +1535,21 @@ tenure_status_t tenure_save_safetensors(const char *path,
                                         const char *const *names,
                                         struct tenure_tensor_t *const *tensors,
                                         size_t count);
+
+/**
+ * As `tenure_save_safetensors`, with `entries` keys and values besides the tensors.
+ *
+ * # Safety
+ * `names` and `tensors` have `count` entries, `keys` and `values` have `entries`, which are
+ * valid; texts end with a zero.
+ */
+tenure_status_t tenure_save_safetensors_with_metadata(const char *path,
+                                                      const char *const *names,
+                                                      struct tenure_tensor_t *const *tensors,
+                                                      size_t count,
+                                                      const char *const *keys,
+                                                      const char *const *values,
+                                                      size_t entries);
 
 /**
  * Saves a tensor as an npy file; otherwise as `tenure_save_safetensors`.

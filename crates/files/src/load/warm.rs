@@ -16,6 +16,9 @@ const TURNS: u64 = 8;
 /// After so many pieces the other way is tried again: files are not the same everywhere.
 const AGAIN: u64 = 64;
 
+/// The part of it by which a cost may rise with each piece.
+const FORGET: u64 = 16;
+
 /// What the two ways have cost.
 #[derive(Debug, Default)]
 pub(super) struct Warm {
@@ -24,8 +27,9 @@ pub(super) struct Warm {
     read: Cost,
 }
 
-/// What a way costs, in picoseconds for a byte: the latest counts half, the one before a quarter,
-/// and so on. By the clock on the wall, because that of the processor jumps on virtual machines.
+/// What a way costs, in picoseconds for a byte: the least that was seen, which is forgotten slowly.
+/// By the clock on the wall, because that of the processor jumps on virtual machines; what else the
+/// machine does can only add to it, and one piece that had to wait must not decide for many.
 #[derive(Debug, Default)]
 struct Cost(AtomicU64);
 
@@ -35,7 +39,7 @@ impl Cost {
         let cost = u64::try_from(cost).unwrap_or(u64::MAX);
         let before = self.now();
         // Another thread may add at the same time; one of the two then counts.
-        let after = if before == 0 { cost } else { before / 2 + cost / 2 };
+        let after = if before == 0 { cost } else { cost.min(before + before / FORGET) };
         self.0.store(after, Ordering::Relaxed);
     }
 
