@@ -82,7 +82,7 @@ pub unsafe extern "C" fn tenure_file_name(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (file, name) = unsafe { (borrow(file, "file")?, out(name, "name")?) };
-        let found = file.names.get(index).ok_or_else(|| none(index, file.names.len()))?;
+        let found = file.names.get(index).ok_or_else(|| none("tensor", index, file.names.len()))?;
         name.write(found.as_ptr());
         Ok(())
     })
@@ -121,19 +121,16 @@ pub unsafe extern "C" fn tenure_file_metadata(
         let (file, key) = unsafe { (borrow(file, "file")?, out(key, "key")?) };
         // SAFETY: by the caller's promise.
         let value = unsafe { out(value, "value")? };
-        let count = file.metadata.len();
-        let (have, means) = file.metadata.get(index).ok_or_else(|| {
-            let text = format!("there is no metadata {index}: there are {count}, counted from 0");
-            Failure::new(Status::NotFound, text)
-        })?;
+        let found = file.metadata.get(index);
+        let (have, means) = found.ok_or_else(|| none("metadata", index, file.metadata.len()))?;
         key.write(have.as_ptr());
         value.write(means.as_ptr());
         Ok(())
     })
 }
 
-fn none(index: usize, count: usize) -> Failure {
-    let text = format!("there is no tensor {index}: there are {count}, counted from 0");
+fn none(what: &str, index: usize, count: usize) -> Failure {
+    let text = format!("there is no {what} {index}: there are {count}, counted from 0");
     Failure::new(Status::NotFound, text)
 }
 
@@ -248,7 +245,8 @@ pub unsafe extern "C" fn tenure_loaded_tensor(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (loaded, tensor) = unsafe { (borrow(loaded, "loaded")?, out(tensor, "tensor")?) };
-        let found = loaded.tensors.get(index).ok_or_else(|| none(index, loaded.tensors.len()))?;
+        let found =
+            loaded.tensors.get(index).ok_or_else(|| none("tensor", index, loaded.tensors.len()))?;
         if !name.is_null() {
             // SAFETY: by the caller's promise.
             unsafe { out(name, "name")? }.write(found.0.as_ptr());
