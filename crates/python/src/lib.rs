@@ -29,8 +29,9 @@ mod share;
 mod tensor;
 mod words;
 
-/// What `tenure/__init__.py` shows of this.
-#[pyo3::pymodule(gil_used = false)]
+/// What `tenure/__init__.py` shows of this. A Python without the global lock takes it while this is
+/// imported: nothing here is known to need it, but no such Python has run the tests.
+#[pyo3::pymodule(gil_used = true)]
 mod _tenure {
     use pyo3::prelude::*;
 
