@@ -1,5 +1,7 @@
 //! From publishing to the consumer's hands.
 
+use std::time::Duration;
+
 use rustix::event::{EventfdFlags, eventfd};
 use tenure::DType;
 use tenure::memory::share;
@@ -32,7 +34,7 @@ impl Streaming {
             all.push(Consumer::start(directory.path(), "stream bench")?);
         }
         while publisher.consumers() < consumers {
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(1));
         }
         Ok(Streaming { publisher, consumers: all, slot: None, _directory: directory })
     }
@@ -43,7 +45,12 @@ impl Streaming {
         let slot = std::cell::RefCell::new(slot);
         let publisher = std::cell::RefCell::new(publisher);
         let prepare = || {
-            let claimed = publisher.borrow_mut().claim()?;
+            let mut publisher = publisher.borrow_mut();
+            // On a busy machine a consumer may lag behind, and would lose frames.
+            while publisher.stats().consumers.iter().any(|consumer| consumer.held > 0) {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            let claimed = publisher.claim()?;
             **slot.borrow_mut() = Some(claimed);
             Ok(())
         };
