@@ -2,17 +2,25 @@
 
 use std::io;
 
-use pyo3::PyErr;
 use pyo3::exceptions::{
-    PyBufferError, PyConnectionError, PyMemoryError, PyOSError, PyTypeError, PyValueError,
+    PyBufferError, PyConnectionError, PyFileExistsError, PyFileNotFoundError, PyMemoryError,
+    PyOSError, PyPermissionError, PyTimeoutError, PyTypeError, PyValueError,
 };
-use tenure::{files, image, layout, memory};
+use pyo3::{PyErr, Python};
+use tenure::{files, image, layout, memory, stream};
 
 /// Result of what Python calls.
 pub(crate) type Answer<T> = Result<T, Fail>;
 
 /// An exception to raise.
 pub(crate) struct Fail(PyErr);
+
+impl Fail {
+    /// Whether the other side has gone.
+    pub(crate) fn is_end(&self, py: Python<'_>) -> bool {
+        self.0.is_instance_of::<PyConnectionError>(py)
+    }
+}
 
 impl From<Fail> for PyErr {
     fn from(fail: Fail) -> PyErr {
@@ -105,6 +113,31 @@ fn image_error(error: &image::Error) -> PyErr {
         }
         Error::Threads { .. } => system(error.to_string(), None),
         _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+fn stream_error(error: &stream::Error) -> PyErr {
+    use stream::Error;
+    let message = error.to_string();
+    match error {
+        Error::Ended { .. } | Error::Evicted { .. } => PyConnectionError::new_err(message),
+        Error::NoStream { .. } => PyFileNotFoundError::new_err(message),
+        Error::Taken { .. } => PyFileExistsError::new_err(message),
+        Error::NoAnswer { .. } => PyTimeoutError::new_err(message),
+        Error::Refused { .. } => PyPermissionError::new_err(message),
+        Error::StillHeld | Error::NoSlot { .. } => PyBufferError::new_err(message),
+        Error::Directory { cause, .. } | Error::System { cause, .. } => {
+            system(message, Some(cause))
+        }
+        Error::Memory(error) => memory_error(error),
+        Error::Tensor(error) => tensor_error(error),
+        _ => PyValueError::new_err(message),
+    }
+}
+
+impl From<stream::Error> for Fail {
+    fn from(error: stream::Error) -> Fail {
+        Fail(stream_error(&error))
     }
 }
 

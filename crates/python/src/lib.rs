@@ -26,6 +26,7 @@ mod mapped;
 mod method;
 mod plan;
 mod share;
+mod stream;
 mod tensor;
 mod words;
 
@@ -47,6 +48,8 @@ mod _tenure {
     use crate::plan::plan_json;
     #[pymodule_export]
     use crate::share::{from_fd, receive, send};
+    #[pymodule_export]
+    use crate::stream::{Frame, Publisher, Slot, Subscriber, streams, subscribe};
     #[pymodule_export]
     use crate::tensor::Tensor;
 

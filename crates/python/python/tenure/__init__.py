@@ -15,9 +15,13 @@ from . import _processes
 from ._plan import Arena, Plan, plan
 from ._tenure import (
     File,
+    Frame,
     ImageProcessor,
     Mapped,
     Placement,
+    Publisher,
+    Slot,
+    Subscriber,
     Tensor,
     from_dlpack,
     from_fd,
@@ -27,15 +31,21 @@ from ._tenure import (
     save,
     save_image,
     send,
+    streams,
+    subscribe,
 )
 
 __all__ = [
     "Arena",
     "File",
+    "Frame",
     "ImageProcessor",
     "Mapped",
     "Placement",
     "Plan",
+    "Publisher",
+    "Slot",
+    "Subscriber",
     "Tensor",
     "from_dlpack",
     "from_fd",
@@ -46,6 +56,8 @@ __all__ = [
     "save",
     "save_image",
     "send",
+    "streams",
+    "subscribe",
 ]
 
 _processes.register()

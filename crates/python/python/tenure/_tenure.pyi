@@ -6,9 +6,13 @@ from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final
 
 __all__ = [
     "File",
+    "Frame",
     "ImageProcessor",
     "Mapped",
     "Placement",
+    "Publisher",
+    "Slot",
+    "Subscriber",
     "Tensor",
     "from_dlpack",
     "from_fd",
@@ -19,6 +23,8 @@ __all__ = [
     "save",
     "save_image",
     "send",
+    "streams",
+    "subscribe",
 ]
 
 class _HasFileno(Protocol):
@@ -175,6 +181,86 @@ class ImageProcessor:
         quantize: tuple[float, int] | None = None,
     ) -> Placement: ...
 
+@final
+class Frame:
+    """A tensor that came, and what the producer said of it."""
+
+    @property
+    def tensor(self) -> Tensor: ...
+    @property
+    def sequence(self) -> int: ...
+    @property
+    def timestamp(self) -> float | None: ...
+    @property
+    def age(self) -> float: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def blob(self) -> bytes: ...
+
+@final
+class Subscriber:
+    """A stream that is listened to; iterating gives tensors."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def credits(self) -> int: ...
+    @property
+    def dropped(self) -> int: ...
+    def next(self, timeout: float | None = None) -> Frame | None: ...
+    def latest(self) -> Frame | None: ...
+    def fileno(self) -> int: ...
+    def __iter__(self) -> Subscriber: ...
+    def __next__(self) -> Tensor: ...
+
+@final
+class Slot:
+    """A frame that is being filled: `with publisher.frame() as view: …`."""
+
+    @property
+    def tensor(self) -> Tensor: ...
+    def __enter__(self) -> memoryview: ...
+    def __exit__(self, *error: object) -> None: ...
+
+@final
+class Publisher:
+    """Publishes tensors to every process that subscribes, without a copy."""
+
+    def __new__(
+        cls,
+        name: str,
+        shape: _Shape | None = None,
+        dtype: object = "f32",
+        *,
+        like: Tensor | None = None,
+        memory: _Memory | None = None,
+        claims: int | None = None,
+        directory: _Path | None = None,
+    ) -> Publisher: ...
+    def frame(self, *, timestamp: float | None = None, blob: bytes | None = None) -> Slot: ...
+    def publish(
+        self,
+        tensor: Tensor,
+        *,
+        copy: bool = False,
+        timestamp: float | None = None,
+        blob: bytes | None = None,
+    ) -> int: ...
+    @property
+    def consumers(self) -> int: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Publisher: ...
+    def __exit__(self, *_error: object) -> None: ...
+
+def subscribe(
+    name: str,
+    *,
+    credits: int | None = None,
+    wait: float = 0.0,
+    directory: _Path | None = None,
+) -> Subscriber: ...
+def streams(*, directory: _Path | None = None) -> list[str]: ...
 def from_dlpack(
     x: Tensor | _Array, /, *, device: tuple[int, int] | None = None, copy: bool | None = None
 ) -> Tensor: ...

@@ -1,0 +1,149 @@
+"""Streams: from one process to others, without a copy."""
+
+import multiprocessing
+import os
+import select
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import tenure
+
+
+@pytest.fixture
+def here(tmp_path):
+    return tmp_path
+
+
+def test_a_frame_arrives_with_what_was_said_of_it(here):
+    with tenure.Publisher("cam", (2, 3), "i32", directory=here) as publisher:
+        subscriber = tenure.subscribe("cam", directory=here)
+        assert (subscriber.name, publisher.consumers) == ("cam", 1)
+        assert tenure.streams(directory=here) == ["cam"]
+        assert subscriber.next(timeout=0) is None
+        with publisher.frame(timestamp=1.5, blob=b"more") as view:
+            view[1, 2] = 7
+        assert select.select([subscriber], [], [], 5)[0]
+        frame = subscriber.next(timeout=5)
+        assert (frame.sequence, frame.timestamp, frame.blob) == (0, 1.5, b"more")
+        assert (frame.dropped, frame.age >= 0) == (0, True)
+        array = np.from_dlpack(frame.tensor)
+        assert array.tolist() == [[0, 0, 0], [0, 0, 7]]
+        assert not array.flags.writeable
+
+
+def test_iterating_gives_tensors_until_the_stream_ends(here):
+    def produce():
+        with tenure.Publisher("count", (4,), "u8", directory=here) as publisher:
+            while not publisher.consumers:
+                time.sleep(0.001)
+            for index in range(5):
+                with publisher.frame() as view:
+                    view[0] = index
+            # Frames on their way are received after the end.
+
+    child = multiprocessing.get_context("fork").Process(target=produce)
+    child.start()
+    got = []
+    for tensor in tenure.subscribe("count", credits=8, wait=10, directory=here):
+        assert isinstance(tensor, tenure.Tensor)
+        got.append(int(np.asarray(tensor)[0]))
+    child.join()
+    assert got == [0, 1, 2, 3, 4] and child.exitcode == 0
+
+
+def test_tensors_go_as_they_are_or_as_copies(here):
+    publisher = tenure.Publisher("any", directory=here)
+    subscriber = tenure.subscribe("any", directory=here)
+    shared = tenure.Tensor((3,), "f32", "shm")
+    np.asarray(shared)[:] = [1, 2, 3]
+    assert publisher.publish(shared) == 1
+    assert np.asarray(subscriber.next(5).tensor).tolist() == [1, 2, 3]
+    heap = tenure.Tensor((2,), "i64", "mem")
+    np.asarray(heap)[:] = [4, 5]
+    with pytest.raises(OSError, match="mem"):
+        publisher.publish(heap)
+    assert publisher.publish(heap, copy=True) == 1
+    assert np.asarray(subscriber.next(5).tensor).tolist() == [4, 5]
+
+
+def test_a_failed_block_publishes_nothing(here):
+    with tenure.Publisher("cam", (2,), "u8", claims=1, directory=here) as publisher:
+        subscriber = tenure.subscribe("cam", directory=here)
+        with pytest.raises(ZeroDivisionError), publisher.frame() as view:
+            view[0] = 1 // 0
+        # The slot came back: there is but one to claim.
+        with publisher.frame() as view:
+            view[0] = 9
+        assert np.asarray(subscriber.next(5).tensor)[0] == 9
+
+
+def test_what_could_still_be_written_is_not_published(here):
+    with tenure.Publisher("cam", (2,), "u8", directory=here) as publisher:
+        kept = []
+        with pytest.raises(BufferError, match="not published"):
+            with publisher.frame() as view:
+                kept.append(np.asarray(view))
+
+
+def test_held_frames_outlive_a_producer_that_was_killed(here):
+    def produce():
+        publisher = tenure.Publisher("cam", (1 << 20,), "u8", directory=here)
+        while not publisher.consumers:
+            time.sleep(0.001)
+        with publisher.frame() as view:
+            view[:] = bytes([7]) * len(view)
+        time.sleep(60)
+
+    child = multiprocessing.get_context("fork").Process(target=produce)
+    child.start()
+    subscriber = tenure.subscribe("cam", wait=10, directory=here)
+    frame = np.asarray(next(subscriber))
+    os.kill(child.pid, signal.SIGKILL)
+    child.join()
+    with pytest.raises(ConnectionError, match="died"):
+        subscriber.next(timeout=5)
+    assert frame.min() == frame.max() == 7
+    assert tenure.streams(directory=here) == []
+
+
+def test_wrong_things_are_said(here):
+    with pytest.raises(FileNotFoundError, match="nobody publishes"):
+        tenure.subscribe("none", directory=here)
+    with pytest.raises(ValueError, match="no name"):
+        tenure.Publisher("../out", (1,), directory=here)
+    with pytest.raises(ValueError, match="seconds"):
+        tenure.subscribe("none", wait=-1, directory=here)
+    with pytest.raises(ValueError, match="not both"):
+        tenure.Publisher("a", (1,), like=tenure.Tensor((1,)), directory=here)
+    publisher = tenure.Publisher("one", (1,), directory=here)
+    with pytest.raises(FileExistsError, match="producer already"):
+        tenure.Publisher("one", (1,), directory=here)
+    publisher.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        publisher.frame()
+
+
+def test_a_signal_ends_the_wait(here):
+    publisher = tenure.Publisher("quiet", (1,), directory=here)
+    subscriber = tenure.subscribe("quiet", directory=here)
+    signal.signal(signal.SIGALRM, lambda *_: 1 // 0)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with pytest.raises(ZeroDivisionError):
+        next(subscriber)
+    publisher.close()
+
+
+def test_nothing_is_left_open(here, descriptors):
+    before = descriptors()
+    for _ in range(3):
+        with tenure.Publisher("cam", (8,), "u8", directory=here) as publisher:
+            subscriber = tenure.subscribe("cam", directory=here)
+            for _ in range(10):
+                with publisher.frame() as view:
+                    view[0] = 1
+                next(subscriber)
+        del subscriber
+    assert descriptors() == before
