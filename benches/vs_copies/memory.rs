@@ -4,8 +4,8 @@
 use std::hint::black_box;
 
 use ash::vk;
+use tenure::gpu;
 use tenure::gpu::vulkan::Vulkan;
-use tenure::gpu::{self};
 use tenure::memory::{Allocator, PoolLimits, Request, TensorMemory};
 use tenure_benches::{Bench, Error, Unit, per_call};
 
