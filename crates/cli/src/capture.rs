@@ -31,7 +31,10 @@ pub(crate) use problem::Problem;
 #[cfg(linux_like)]
 pub(crate) use record::run;
 pub(crate) use wish::Size;
-use wish::{Format, Only};
+#[cfg(linux_like)]
+pub(crate) use wish::{rate, seconds};
+pub(crate) use wish::Format;
+use wish::Only;
 
 /// What `tenure capture` is told.
 #[derive(Debug, clap::Args)]
