@@ -65,6 +65,10 @@ pub(crate) enum Failure {
     #[cfg(linux_like)]
     #[error(transparent)]
     Stream(#[from] crate::stream::Problem),
+    /// There is no page of streams.
+    #[cfg(linux_like)]
+    #[error(transparent)]
+    View(#[from] crate::view::Problem),
     /// A system without streams.
     #[cfg(not(linux_like))]
     #[error(

@@ -35,7 +35,11 @@ mod run;
 mod stop;
 #[cfg(linux_like)]
 mod stream;
+#[cfg(linux_like)]
+mod top;
 mod units;
+#[cfg(linux_like)]
+mod view;
 
 use std::process::ExitCode;
 
@@ -73,5 +77,13 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Stream(options) => stream::run(options),
         #[cfg(not(linux_like))]
         Command::Stream(_) => elsewhere::run("stream"),
+        #[cfg(linux_like)]
+        Command::Top(options) => top::run(options),
+        #[cfg(not(linux_like))]
+        Command::Top(_) => elsewhere::run("top"),
+        #[cfg(linux_like)]
+        Command::View(options) => view::run(options),
+        #[cfg(not(linux_like))]
+        Command::View(_) => elsewhere::run("view"),
     }
 }

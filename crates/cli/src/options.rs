@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 #[cfg(not(linux_like))]
 use crate::elsewhere;
 #[cfg(linux_like)]
-use crate::{run, stream};
+use crate::{run, stream, top, view};
 use crate::{bench, capture, convert, info, inspect, load, plan};
 
 /// The command and what it was given.
@@ -60,6 +60,20 @@ pub(crate) enum Command {
     /// List, look at, record and replay streams
     #[cfg(not(linux_like))]
     Stream(elsewhere::Options),
+    /// Watch streams, their slots and consumers, and memory by kind
+    #[cfg(linux_like)]
+    #[command(long_about = top::ABOUT)]
+    Top(top::Options),
+    /// Watch streams, their slots and consumers, and memory by kind
+    #[cfg(not(linux_like))]
+    Top(elsewhere::Options),
+    /// Show all streams on a page for browsers of this machine
+    #[cfg(linux_like)]
+    #[command(long_about = view::ABOUT)]
+    View(view::Options),
+    /// Show all streams on a page for browsers of this machine
+    #[cfg(not(linux_like))]
+    View(elsewhere::Options),
     /// Show which memories work here, and why the others do not
     #[command(long_about = info::ABOUT)]
     Info(info::Options),
@@ -97,7 +111,7 @@ mod tests {
     fn help_fits_80_columns() {
         let mut command = Options::command();
         let mut pages = vec![command.render_long_help().to_string()];
-        for name in ["run", "stream", "info", "bench", "capture", "convert", "plan", "inspect", "load"] {
+        for name in ["run", "stream", "top", "view", "info", "bench", "capture", "convert", "plan", "inspect", "load"] {
             let command = command.find_subcommand_mut(name).unwrap();
             pages.push(command.render_long_help().to_string());
             pages.push(command.render_help().to_string());

@@ -25,6 +25,7 @@ use crate::convert::{Conversion, RawFrame};
 use crate::failure::Failure;
 use crate::output;
 use crate::stop::Stop;
+use crate::view::Viewer;
 use figures::Figures;
 pub(crate) use problem::Problem;
 
@@ -46,6 +47,14 @@ pub(crate) struct Options {
     /// End after so long
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     seconds: Option<Duration>,
+
+    /// Show it all on a page for browsers of this machine, on
+    /// this port or on any that is free
+    #[arg(
+        long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0",
+        require_equals = true, verbatim_doc_comment
+    )]
+    view: Option<u16>,
 
     /// Print one JSON object with stable field names, at the end
     #[arg(long)]
@@ -148,6 +157,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         None => vec![options.camera.clone()],
     };
     let stop = Stop::new(options.seconds);
+    let viewer = options.view.map(|port| Viewer::start(port, &stop)).transpose()?;
     let figures: Vec<_> = cameras.iter().map(|camera| Arc::new(Figures::new(camera))).collect();
     let results = thread::scope(|scope| {
         let mut running = vec![];
@@ -161,7 +171,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             let name = format!("run {}", camera.name);
             running.push(thread::Builder::new().name(name).spawn_scoped(scope, work));
         }
-        status::show(&figures, options.json, None);
+        let address = viewer.as_ref().map(Viewer::address);
+        status::show(&figures, options.json, address);
         let end = |thread: std::io::Result<thread::ScopedJoinHandle<'_, _>>| match thread {
             Ok(thread) => thread.join().unwrap_or(Err(Problem::Panicked)),
             Err(cause) => Err(Problem::Threads(cause)),
