@@ -110,6 +110,10 @@ impl<L> Accounts<L> {
         &self.consumers
     }
 
+    pub(crate) fn consumers_mut(&mut self) -> &mut [Consumer<L>] {
+        &mut self.consumers
+    }
+
     pub(crate) fn consumer(&self, id: u64) -> Option<&Consumer<L>> {
         self.consumers.iter().find(|consumer| consumer.id == id)
     }

@@ -3,6 +3,7 @@
 mod builder;
 mod claimed;
 mod core;
+mod fences;
 mod growth;
 mod homes;
 mod rate;
@@ -288,6 +289,7 @@ fn borrowed_slot(core: &mut Core, memories: &homes::Memories) -> Result<usize> {
             })
             .ok_or(Error::TooManySlots { slots: core.accounts.slots().len() })?,
     };
+    core.tell_to_forget(slot);
     core.accounts.renew(slot);
     Ok(slot)
 }
@@ -295,7 +297,7 @@ fn borrowed_slot(core: &mut Core, memories: &homes::Memories) -> Result<usize> {
 impl AsFd for Publisher {
     /// Readable when [`Publisher::serve`] has something to do.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.shared.door.epoll()
+        self.shared.door.epoll().as_fd()
     }
 }
 

@@ -79,8 +79,16 @@ impl Subscriber {
     }
 
     fn join(options: SubscriberBuilder, place: Place) -> Result<Subscriber> {
-        let (connection, welcome) = options.connect(&place)?;
-        Ok(Subscriber {
+        let joined = options.connect(&place)?;
+        Ok(Subscriber::joined(options, place, joined))
+    }
+
+    fn joined(
+        options: SubscriberBuilder,
+        place: Place,
+        (connection, welcome): (Connection, Welcome),
+    ) -> Subscriber {
+        Subscriber {
             options,
             place,
             connection: Arc::new(connection),
@@ -91,7 +99,7 @@ impl Subscriber {
             skipped: 0,
             stalled: None,
             over: None,
-        })
+        }
     }
 
     /// The stream's name.
@@ -144,7 +152,7 @@ impl Subscriber {
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             let answer = match self.stalled.take() {
                 Some(frame) => Ok(Some(frame)),
-                None => self.receive(Some(left.unwrap_or(timeout))),
+                None => self.receive(left.unwrap_or(timeout)),
             };
             match answer {
                 Err(error) if self.options.follow && error.is_over() => self.rejoin(deadline)?,
@@ -266,34 +274,43 @@ impl Subscriber {
     }
 
     /// The next frame off the socket.
-    fn receive(&mut self, timeout: Option<Duration>) -> Result<Option<Frame>> {
+    fn receive(&mut self, timeout: Duration) -> Result<Option<Frame>> {
+        let deadline = Instant::now().checked_add(timeout);
+        let mut left = deadline.map(|_| timeout);
+        loop {
+            self.check_over()?;
+            let Some(received) = self.connection.receive(&mut self.packet, left)? else {
+                return Ok(None);
+            };
+            let len = received.len;
+            if len == 0 {
+                self.over = Some(Over::Ended { dead: true });
+                continue;
+            }
+            // The buffer is given back whatever comes of it.
+            let packet = std::mem::take(&mut self.packet);
+            let answer = self.understand(packet.get(..len).unwrap_or_default(), received);
+            self.packet = packet;
+            if let Some(frame) = answer? {
+                return Ok(Some(frame));
+            }
+            left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    /// An error if nothing more will come.
+    fn check_over(&self) -> Result<()> {
         let name = || self.place.name.clone();
         match self.over {
-            Some(Over::Ended { dead }) => return Err(Error::Ended { name: name(), dead }),
+            Some(Over::Ended { dead }) => Err(Error::Ended { name: name(), dead }),
             Some(Over::Evicted) => {
-                return Err(Error::Evicted { name: name(), credits: self.welcome.credits });
+                Err(Error::Evicted { name: name(), credits: self.welcome.credits })
             }
-            None => {}
+            None => Ok(()),
         }
-        let Some(received) = self.connection.receive(&mut self.packet, timeout)? else {
-            return Ok(None);
-        };
-        let len = received.len;
-        if len == 0 {
-            return self.end(Over::Ended { dead: true });
-        }
-        // The buffer is given back whatever comes of it.
-        let packet = std::mem::take(&mut self.packet);
-        let answer = self.understand(packet.get(..len).unwrap_or_default(), received);
-        self.packet = packet;
-        answer
     }
 
-    fn end(&mut self, over: Over) -> Result<Option<Frame>> {
-        self.over = Some(over);
-        self.receive(None)
-    }
-
+    /// The frame in a packet; `None` if it was something else.
     fn understand(&mut self, packet: &[u8], received: Received) -> Result<Option<Frame>> {
         let Received { descriptors, fault, .. } = received;
         let lost = fault == Some(Fault::DescriptorsLost);
@@ -312,8 +329,18 @@ impl Subscriber {
                 self.take(head, description, blob, descriptors, lease)
             }
             Err(fault) => match Answer::decode(packet) {
-                Ok((Answer::Ended, _)) => self.end(Over::Ended { dead: false }),
-                Ok((Answer::Evicted, _)) => self.end(Over::Evicted),
+                Ok((Answer::Ended, _)) => {
+                    self.over = Some(Over::Ended { dead: false });
+                    Ok(None)
+                }
+                Ok((Answer::Evicted, _)) => {
+                    self.over = Some(Over::Evicted);
+                    Ok(None)
+                }
+                Ok((Answer::Forget { slot, generation }, _)) => {
+                    self.known.forget(slot, generation);
+                    Ok(None)
+                }
                 _ => self.refuse(fault, true),
             },
         }
@@ -410,7 +437,7 @@ impl Drop for Subscriber {
         if self.over.is_none() && Arc::strong_count(&self.connection) > 1 {
             self.connection.enough();
             self.options.follow = false;
-            while let Ok(Some(frame)) = self.receive(Some(Duration::ZERO)) {
+            while let Ok(Some(frame)) = self.receive(Duration::ZERO) {
                 drop(frame);
             }
         }

@@ -171,6 +171,13 @@ pub enum Answer {
     Ended,
     /// Last: the consumer held all its frames for too long.
     Evicted,
+    /// The memory of a slot will not be used again: whoever has it may let it go.
+    Forget {
+        /// The slot.
+        slot: u32,
+        /// Which memory of the slot.
+        generation: u32,
+    },
     /// First and last: a report follows in the same packet.
     Report,
 }
@@ -185,6 +192,7 @@ mod code {
     pub(super) const ENDED: u8 = 18;
     pub(super) const EVICTED: u8 = 19;
     pub(super) const REPORTED: u8 = 20;
+    pub(super) const FORGET: u8 = 21;
     pub(super) const FRAME: u8 = 32;
     pub(super) const UNKNOWN: u8 = 1;
     pub(super) const FENCE: u8 = 2;
@@ -288,6 +296,11 @@ impl Answer {
             }
             Answer::Ended => out.u8(code::ENDED),
             Answer::Evicted => out.u8(code::EVICTED),
+            Answer::Forget { slot, generation } => {
+                out.u8(code::FORGET);
+                out.u32(*slot);
+                out.u32(*generation);
+            }
             Answer::Report => first(&mut out, code::REPORTED),
         }
         out.into_bytes()
@@ -315,6 +328,10 @@ impl Answer {
             }
             code::ENDED => Answer::Ended,
             code::EVICTED => Answer::Evicted,
+            code::FORGET => Answer::Forget {
+                slot: input.u32("its slot")?,
+                generation: input.u32("its generation")?,
+            },
             code::REPORTED => {
                 check_first(&mut input)?;
                 return Ok((Answer::Report, input.rest()));

@@ -52,6 +52,11 @@ impl<L> Consumer<L> {
         self.held.len()
     }
 
+    /// Whether it holds this frame.
+    pub(crate) fn holds(&self, slot: usize, sequence: u64) -> bool {
+        self.held.contains(&(slot, sequence))
+    }
+
     /// Credits that count as granted.
     pub(super) fn promised(&self) -> usize {
         if self.out { self.held.len() } else { self.credits }
@@ -92,7 +97,8 @@ impl<L> Consumer<L> {
         index.map(|index| self.held.swap_remove(index)).is_some()
     }
 
-    pub(super) fn forget(&mut self, slot: usize) {
+    /// It does not have the slot's memory any more.
+    pub(crate) fn forget(&mut self, slot: usize) {
         if let Some(known) = self.known.get_mut(slot) {
             *known = 0;
         }
@@ -104,7 +110,7 @@ impl<L> Consumer<L> {
     }
 
     /// Slot and sequence of every frame that it holds.
-    pub(super) fn frames(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+    pub(crate) fn frames(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.held.iter().copied()
     }
 }

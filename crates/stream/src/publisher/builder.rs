@@ -144,7 +144,8 @@ impl PublisherBuilder {
         };
         let patience = self.patience.map(clock::nanoseconds);
         let door = Door::open(&place, self.policy, self.patience)?;
-        let core = Core::new(limits, self.spec.map(Arc::new), patience);
+        let epoll = Arc::clone(door.epoll());
+        let core = Core::new(limits, self.spec.map(Arc::new), patience, epoll);
         let shared = Arc::new(Shared {
             place,
             memory: self.memory,

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use smallvec::SmallVec;
 use tenure_memory::share::Peer;
 
+use super::fences::Fenced;
 use super::homes::{Home, Owned};
 use super::rate::Rate;
 use crate::accounts::{Accounts, Known, Limits, Settled};
@@ -17,10 +18,27 @@ use crate::{Meta, Receipt, Spec, clock, socket};
 /// What leads to a consumer.
 #[derive(Debug)]
 pub(super) struct Link {
-    pub(super) socket: OwnedFd,
+    /// `None` once it is gone.
+    pub(super) socket: Option<OwnedFd>,
     pub(super) peer: Peer,
     /// Put out, not gone by itself.
     pub(super) evicted: bool,
+}
+
+impl Link {
+    pub(super) fn gone(&self) -> bool {
+        self.socket.is_none()
+    }
+
+    /// Sends a packet without waiting.
+    pub(super) fn send(
+        &self,
+        parts: &[IoSlice<'_>],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Result<(), Errno> {
+        let socket = self.socket.as_ref().ok_or(Errno::PIPE)?;
+        socket::send(socket.as_fd(), parts, descriptors)
+    }
 }
 
 /// What is dropped after the lock is given up: memory takes time to free, and tensors of users
@@ -40,7 +58,10 @@ pub(super) struct Core {
     /// How long a consumer may hold all its credits, in nanoseconds.
     patience: Option<u64>,
     /// Links that the service no longer has to listen to: closed with the trash.
-    closed: SmallVec<[OwnedFd; 2]>,
+    pub(super) closed: SmallVec<[OwnedFd; 2]>,
+    pub(super) fences: Vec<Fenced>,
+    /// What the service waits with.
+    pub(super) epoll: Arc<OwnedFd>,
 }
 
 /// What reading from a consumer came to.
@@ -55,7 +76,12 @@ enum Heard {
 }
 
 impl Core {
-    pub(super) fn new(limits: Limits, spec: Option<Arc<Spec>>, patience: Option<u64>) -> Core {
+    pub(super) fn new(
+        limits: Limits,
+        spec: Option<Arc<Spec>>,
+        patience: Option<u64>,
+        epoll: Arc<OwnedFd>,
+    ) -> Core {
         Core {
             accounts: Accounts::new(limits),
             homes: vec![],
@@ -67,6 +93,8 @@ impl Core {
             trash: Trash::new(),
             patience,
             closed: SmallVec::new(),
+            fences: vec![],
+            epoll,
         }
     }
 
@@ -109,6 +137,7 @@ impl Core {
 
     /// Gives new memory to a slot.
     pub(super) fn install(&mut self, slot: usize, owned: &Arc<Owned>) {
+        self.tell_to_forget(slot);
         self.accounts.renew(slot);
         self.set_home(slot, Home::Owned(Arc::clone(owned)));
     }
@@ -121,6 +150,7 @@ impl Core {
         memories: &[BorrowedFd<'_>],
         meta: &Meta<'_>,
     ) -> Receipt {
+        self.settle_fences();
         let now = clock::now();
         let sequence = self.sequence;
         self.sequence += 1;
@@ -173,7 +203,7 @@ impl Core {
             descriptors.extend(fence);
             let head = head.encode();
             let parts = [IoSlice::new(&head), IoSlice::new(description), IoSlice::new(meta.blob)];
-            match socket::send(consumer.link.socket.as_fd(), &parts, &descriptors) {
+            match consumer.link.send(&parts, &descriptors) {
                 Ok(()) => {
                     self.accounts.give(index, slot, sequence, now);
                     receipt.consumers += 1;
@@ -205,6 +235,7 @@ impl Core {
         for id in ids {
             self.hear_one(id);
         }
+        self.settle_fences();
     }
 
     /// The same for one consumer. It is gone afterwards if it hung up.
@@ -226,8 +257,8 @@ impl Core {
         let mut packet = [0; 32];
         loop {
             let Some(consumer) = self.accounts.consumer(id) else { return Heard::All };
-            let socket = consumer.link.socket.as_fd();
-            let received = match socket::receive(socket, &mut packet, false) {
+            let Some(socket) = &consumer.link.socket else { return Heard::All };
+            let mut received = match socket::receive(socket.as_fd(), &mut packet, false) {
                 Ok(received) => received,
                 Err(Errno::AGAIN) => return Heard::All,
                 Err(Errno::INTR) => continue,
@@ -237,11 +268,17 @@ impl Core {
                 return Heard::Gone;
             }
             let packet = packet.get(..received.len).unwrap_or_default();
+            let descriptor = received.descriptors.pop();
             if received.fault.is_some() || !received.descriptors.is_empty() {
                 return Heard::Nonsense;
             }
-            match Request::decode(packet) {
-                Ok(Request::Release { slot, sequence, unknown, fence: false }) => {
+            match (Request::decode(packet), descriptor) {
+                (Ok(Request::Release { slot, sequence, fence: true, .. }), Some(fence)) => {
+                    if !self.fence(id, slot as usize, sequence, fence) {
+                        return Heard::Nonsense;
+                    }
+                }
+                (Ok(Request::Release { slot, sequence, unknown, fence: false }), None) => {
                     let known = if unknown { Known::Nothing } else { Known::Memory };
                     let (slot, now) = (slot as usize, clock::now());
                     match self.accounts.release(id, slot, sequence, known, now) {
@@ -249,7 +286,7 @@ impl Core {
                         Err(_) => return Heard::Nonsense,
                     }
                 }
-                Ok(Request::Enough) => {
+                (Ok(Request::Enough), None) => {
                     if let Some(consumer) = self.accounts.consumer_mut(id) {
                         consumer.out = true;
                     }
@@ -260,7 +297,7 @@ impl Core {
     }
 
     /// Memory that nobody needs any more goes where it came from.
-    fn put_away(&mut self, slot: usize, settled: Settled) {
+    pub(super) fn put_away(&mut self, slot: usize, settled: Settled) {
         if settled != Settled::Vacant {
             return;
         }
@@ -269,15 +306,34 @@ impl Core {
             Some(Home::Borrowed(_, kept)) => {
                 self.trash.push(Home::Borrowed(SmallVec::new(), kept.take()));
             }
-            Some(home) => self.trash.push(std::mem::replace(home, Home::Vacant)),
+            Some(home) => {
+                self.trash.push(std::mem::replace(home, Home::Vacant));
+                self.tell_to_forget(slot);
+            }
             None => {}
+        }
+    }
+
+    /// Lets consumers know that they need not keep a slot's memory. One that does not hear it
+    /// keeps it until the slot has another.
+    pub(super) fn tell_to_forget(&mut self, slot: usize) {
+        let generation = self.accounts.slot(slot).map_or(0, |slot| slot.generation);
+        let packet = Answer::Forget { slot: slot as u32, generation }.encode();
+        for consumer in self.accounts.consumers_mut() {
+            if consumer.knows(slot, generation) && generation > 0 {
+                let _ = consumer.link.send(&[IoSlice::new(&packet)], &[]);
+                consumer.forget(slot);
+            }
         }
     }
 
     /// A consumer is gone: all that it held comes back.
     pub(super) fn leave(&mut self, id: u64) {
+        if self.is_fenced(id) {
+            return self.leave_fenced(id);
+        }
         let Some((consumer, settled)) = self.accounts.leave(id) else { return };
-        self.closed.push(consumer.link.socket);
+        self.closed.extend(consumer.link.socket);
         for (slot, settled) in settled {
             self.put_away(slot, settled);
         }
@@ -299,7 +355,7 @@ impl Core {
         let Some(consumer) = self.accounts.consumer_mut(id) else { return };
         consumer.link.evicted = true;
         let farewell = Answer::Evicted.encode();
-        let _ = socket::send(consumer.link.socket.as_fd(), &[IoSlice::new(&farewell)], &[]);
+        let _ = consumer.link.send(&[IoSlice::new(&farewell)], &[]);
         if consumer.held() == 0 {
             self.leave(id);
         }
@@ -320,7 +376,7 @@ impl Core {
     pub(super) fn farewell(&mut self) {
         let packet = Answer::Ended.encode();
         for consumer in self.accounts.consumers() {
-            let _ = socket::send(consumer.link.socket.as_fd(), &[IoSlice::new(&packet)], &[]);
+            let _ = consumer.link.send(&[IoSlice::new(&packet)], &[]);
         }
     }
 }

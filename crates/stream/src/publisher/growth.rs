@@ -32,7 +32,7 @@ impl Shared {
             Ok(credits) => credits,
             Err(reason) => return refuse(&socket, reason),
         };
-        let link = Link { socket, peer, evicted: false };
+        let link = Link { socket: Some(socket), peer, evicted: false };
         let id = self.with(|core| core.accounts.join(credits, link, clock::now()));
         if let Err(reason) = self.grow() {
             let kept = self.with(|core| {
@@ -43,8 +43,9 @@ impl Shared {
             if kept == 0 {
                 let text = format!("there is no memory for one more consumer: {reason}");
                 return self.with(|core| {
-                    if let Some(consumer) = core.accounts.consumer(id) {
-                        refuse(&consumer.link.socket, text);
+                    let link = core.accounts.consumer(id).map(|consumer| &consumer.link);
+                    if let Some(socket) = link.and_then(|link| link.socket.as_ref()) {
+                        refuse(socket, text);
                     }
                     core.leave(id);
                 });
@@ -58,9 +59,9 @@ impl Shared {
         let incarnation = self.incarnation;
         let credits = consumer.credits as u32;
         let packet = Answer::Welcome { incarnation, consumer: id, credits }.encode();
-        let socket = consumer.link.socket.as_fd();
-        let heard = self.door.watch_consumer(socket, id).is_ok()
-            && socket::send(socket, &[IoSlice::new(&packet)], &[]).is_ok();
+        let watch = |socket: &OwnedFd| self.door.watch_consumer(socket.as_fd(), id);
+        let heard = consumer.link.socket.as_ref().is_some_and(|socket| watch(socket).is_ok())
+            && consumer.link.send(&[IoSlice::new(&packet)], &[]).is_ok();
         consumer.welcome = heard;
         if !heard {
             core.leave(id);

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
@@ -20,6 +20,7 @@ use tenure_memory::share::{Peer, peer};
 
 use super::Shared;
 use super::builder::Policy;
+use super::core::Core;
 use super::growth::refuse;
 use crate::directory::{Place, set_mode};
 use crate::wire::{Fault, Request, VERSION};
@@ -31,15 +32,16 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const MOST_WAITING: usize = 64;
 
 /// What an event is about, in the two lowest bits of its number.
-mod about {
+pub(super) mod about {
     pub(super) const LISTENER: u64 = 0;
-    pub(super) const WAKE: u64 = 1;
+    /// Somebody only wants the service to look around.
+    pub(in super::super) const WAKE: u64 = 1;
     pub(super) const WAITING: u64 = 2;
     pub(super) const CONSUMER: u64 = 3;
 }
 
 pub(super) struct Door {
-    epoll: OwnedFd,
+    epoll: Arc<OwnedFd>,
     wake: OwnedFd,
     /// Listener and lock, until the stream is closed.
     open: Mutex<Option<Open>>,
@@ -109,7 +111,7 @@ impl Door {
         fs::rename(&bound, &path)
             .map_err(|cause| Error::Directory { path: path.clone(), cause })?;
         Ok(Door {
-            epoll,
+            epoll: Arc::new(epoll),
             wake,
             open: Mutex::new(Some(Open { listener, _lock: lock })),
             waiting: Mutex::new(HashMap::new()),
@@ -122,8 +124,8 @@ impl Door {
         })
     }
 
-    pub(super) fn epoll(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+    pub(super) fn epoll(&self) -> &Arc<OwnedFd> {
+        &self.epoll
     }
 
     /// Lets nobody in any more and gives the name up.
@@ -148,8 +150,9 @@ impl Door {
         }
         shared.with(|core| {
             for consumer in core.accounts.consumers() {
+                let Some(socket) = &consumer.link.socket else { continue };
                 let data = epoll::EventData::new_u64(consumer.id << 2 | about::CONSUMER);
-                epoll::modify(&self.epoll, &consumer.link.socket, data, self.flags())
+                epoll::modify(&*self.epoll, socket, data, self.flags())
                     .map_err(|errno| Error::system("watching a consumer", errno))?;
             }
             Ok(())
@@ -165,7 +168,7 @@ impl Door {
     /// Watches a consumer that is let in.
     pub(super) fn watch_consumer(&self, socket: BorrowedFd<'_>, id: u64) -> Result<(), Errno> {
         let data = epoll::EventData::new_u64(id << 2 | about::CONSUMER);
-        epoll::add(&self.epoll, socket, data, self.flags())
+        epoll::add(&*self.epoll, socket, data, self.flags())
     }
 
     /// Whether a process may subscribe.
@@ -213,7 +216,7 @@ impl Shared {
             data: epoll::EventData::new_u64(about::WAKE),
         };
         let mut events = [nothing; 32];
-        let count = match epoll::wait(&self.door.epoll, &mut events, timeout.as_ref()) {
+        let count = match epoll::wait(&*self.door.epoll, &mut events, timeout.as_ref()) {
             Ok(count) => count,
             Err(Errno::INTR) => 0,
             Err(errno) => return Err(Error::system("waiting for consumers", errno)),
@@ -229,6 +232,7 @@ impl Shared {
                 }
             }
         }
+        self.with(Core::settle_fences);
         locked(&self.door.waiting).retain(|_, waiting| waiting.since.elapsed() < PATIENCE);
         if self.door.look_every.is_some() {
             self.with(|core| core.evict_stuck(clock::now()));
@@ -292,7 +296,7 @@ impl Shared {
             *next
         };
         let data = epoll::EventData::new_u64(number << 2 | about::WAITING);
-        if epoll::add(&self.door.epoll, &socket, data, epoll::EventFlags::IN).is_ok() {
+        if epoll::add(&*self.door.epoll, &socket, data, epoll::EventFlags::IN).is_ok() {
             waiting.insert(number, Waiting { socket, peer, since: Instant::now() });
         }
     }
@@ -305,7 +309,7 @@ impl Shared {
         let mut packet = [0; 64];
         let Ok(received) = socket::receive(socket.as_fd(), &mut packet, false) else { return };
         // Known by its number as a consumer from now on.
-        let _ = epoll::delete(&self.door.epoll, &socket);
+        let _ = epoll::delete(&*self.door.epoll, &socket);
         if received.len == 0 || received.fault.is_some() || !received.descriptors.is_empty() {
             return;
         }

@@ -1,7 +1,7 @@
 //! How subscribers are made.
 
 use std::io::IoSlice;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -96,10 +96,33 @@ impl SubscriberBuilder {
         }
     }
 
+    /// Subscribes over a connection that somebody else made: a Unix socket of sequenced packets
+    /// whose other end a producer has accepted. For processes that may not see the directory.
+    ///
+    /// # Errors
+    /// As [`SubscriberBuilder::open`].
+    pub fn open_over(self, socket: OwnedFd) -> Result<Subscriber> {
+        let place = Place::new(&self.name, self.directory.as_deref())?;
+        let connection = introduce(socket, self.hello())?;
+        let joined = self.await_welcome(&place, connection)?;
+        Ok(Subscriber::joined(self, place, joined))
+    }
+
+    fn hello(&self) -> Request {
+        Request::Consume { credits: self.credits }
+    }
+
     /// Connects and introduces itself.
     pub(super) fn connect(&self, place: &Place) -> Result<(Connection, Welcome)> {
-        let hello = Request::Consume { credits: self.credits };
-        let connection = ask(place, hello, self.answer_within)?;
+        let connection = ask(place, self.hello(), self.answer_within)?;
+        self.await_welcome(place, connection)
+    }
+
+    fn await_welcome(
+        &self,
+        place: &Place,
+        connection: Connection,
+    ) -> Result<(Connection, Welcome)> {
         let mut packet = [0; 1024];
         let Some(received) = connection.receive(&mut packet, Some(self.answer_within))? else {
             return Err(Error::NoAnswer { name: place.name.clone(), after: self.answer_within });
@@ -140,6 +163,10 @@ pub(crate) fn ask(place: &Place, hello: Request, within: Duration) -> Result<Con
         }
         Err(errno) => return Err(Error::Directory { path, cause: errno.into() }),
     };
+    introduce(socket, hello)
+}
+
+fn introduce(socket: OwnedFd, hello: Request) -> Result<Connection> {
     match socket::send(socket.as_fd(), &[IoSlice::new(&hello.encode())], &[]) {
         // It may have said why before it hung up.
         Ok(()) | Err(Errno::PIPE | Errno::CONNRESET) => Ok(Connection::new(socket)),

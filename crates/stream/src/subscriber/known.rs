@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use rustix::fs::{OFlags, SealFlags, fcntl_get_seals, fcntl_getfl};
 use smallvec::SmallVec;
-use tenure_memory::{Buffer, Fence, Protection, RawBuffer, TensorMemory, import, recognise};
+use tenure_layout::Layout;
+use tenure_memory::{
+    Buffer, Error as MemoryError, Fence, Protection, RawBuffer, TensorMemory, import, recognise,
+};
 use tenure_tensor::TensorDyn;
 use tenure_tensor::wire::Description;
 
@@ -58,6 +61,15 @@ impl From<Fault> for Refused {
 }
 
 impl KnownSlots {
+    /// The memory of a slot is not needed any more; frames in it keep it.
+    pub(super) fn forget(&mut self, slot: u32, generation: u32) {
+        if let Some(place) = self.slots.get_mut(slot as usize)
+            && place.as_ref().is_some_and(|known| known.generation == generation)
+        {
+            *place = None;
+        }
+    }
+
     /// The tensor of a frame, kept by `lease`. Everything is checked against the memory.
     pub(super) fn tensor(
         &mut self,
@@ -75,29 +87,29 @@ impl KnownSlots {
         let fence = fence.map(Fence::from_fd).transpose();
         let fence = fence.map_err(|error| Refused::Memory(error.into()))?;
         let slot = head.slot as usize;
-        if memories > 0 {
-            let known = take_memories(head.generation, &descriptors)?;
-            if self.slots.len() <= slot {
-                self.slots.resize_with(slot + 1, || None);
-            }
-            if let Some(place) = self.slots.get_mut(slot) {
-                *place = Some(known);
-            }
+        if self.slots.len() <= slot {
+            self.slots.resize_with(slot + 1, || None);
         }
+        let place = self.slots.get_mut(slot);
         let unknown = Fault::UnknownSlot { slot: head.slot, generation: head.generation };
-        let known = self.slots.get_mut(slot).and_then(Option::as_mut);
-        let known = known.filter(|known| known.generation == head.generation).ok_or(unknown)?;
+        let place = place.ok_or_else(|| unknown.clone())?;
         let refused = |error: tenure_tensor::Error| Refused::Description(error.into());
-        let described = match known.described.take() {
-            // Frame after frame looks the same.
-            Some(same) if *same.0 == *description => same,
-            _ => {
+        // Frame after frame looks the same.
+        let before = place.as_mut().and_then(|known| known.described.take());
+        let described = match before.filter(|same| *same.0 == *description) {
+            Some(same) => same,
+            None => {
                 let understood = Description::decode(description).map_err(|fault| {
                     Refused::Description(tenure_tensor::Error::from(fault).into())
                 })?;
                 (description.into(), understood)
             }
         };
+        if memories > 0 {
+            *place = Some(take_memories(head.generation, &descriptors, &described.1)?);
+        }
+        let known = place.as_mut().filter(|known| known.generation == head.generation);
+        let known = known.ok_or(unknown)?;
         let buffers: SmallVec<[Buffer; 1]> = known
             .memories
             .iter()
@@ -109,8 +121,16 @@ impl KnownSlots {
     }
 }
 
-/// Maps the memories of a slot, after looking at what they are.
-fn take_memories(generation: u32, descriptors: &Descriptors) -> Result<Known, Refused> {
+/// Maps the memories of a slot, after looking at what they are and whether the frame fits.
+fn take_memories(
+    generation: u32,
+    descriptors: &Descriptors,
+    description: &Description,
+) -> Result<Known, Refused> {
+    let Description { dtype, shape, strides, offset, .. } = description;
+    let layout = Layout::strided(*dtype, shape, strides, *offset);
+    let layout = layout.map_err(|error| Refused::Description(error.into()))?;
+    let mut needed = layout.span().end;
     let mut memories = SmallVec::new();
     let mut guarded = Guarded::Sealed;
     for fd in descriptors {
@@ -119,8 +139,14 @@ fn take_memories(generation: u32, descriptors: &Descriptors) -> Result<Known, Re
         if how != Guarded::Sealed && guarded != Guarded::Open {
             guarded = how;
         }
-        let buffer = import(fd, 0, Protection::ReadOnly, None)
-            .map_err(|error| Refused::Memory(error.into()))?;
+        let name = description.name.as_deref();
+        let buffer =
+            import(fd, needed, Protection::ReadOnly, name).map_err(|error| match error {
+                MemoryError::TooShort { .. } => Refused::Description(error.into()),
+                error => Refused::Memory(error.into()),
+            })?;
+        // Further planes are measured when the tensor is made.
+        needed = 0;
         let raw = buffer.raw().map_err(|error| Refused::Memory(error.into()))?;
         memories.push(Arc::clone(raw));
     }

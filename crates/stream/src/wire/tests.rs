@@ -76,6 +76,7 @@ fn answers_come_back_as_they_went() {
         Answer::Refused { reason: "no credits left".to_owned() },
         Answer::Ended,
         Answer::Evicted,
+        Answer::Forget { slot: 5, generation: u32::MAX },
     ];
     for answer in answers {
         assert_eq!(Answer::decode(&answer.encode()), Ok((answer, &[][..])));

@@ -1,0 +1,35 @@
+//! Frames as futures.
+#![cfg(all(target_os = "linux", not(miri)))]
+
+use std::time::Duration;
+
+use tenure_stream::{AsyncSubscriber, Error};
+
+#[path = "common/stage.rs"]
+mod stage;
+
+use stage::{Stage, publish, whole};
+
+#[test]
+fn frames_are_awaited() {
+    let stage = Stage::new();
+    let mut publisher = stage.words("words", 64);
+    let subscriber = stage.subscriber("words").follow(true).credits(20).open().unwrap();
+    let mut frames = AsyncSubscriber::new(subscriber).unwrap();
+    let publishing = std::thread::spawn(move || {
+        for sequence in 0..20 {
+            std::thread::sleep(Duration::from_millis(5));
+            publish(&mut publisher, sequence).unwrap();
+        }
+    });
+    async_io::block_on(async {
+        for sequence in 0..20 {
+            let frame = frames.next().await.unwrap();
+            whole(&frame);
+            assert_eq!(frame.sequence(), sequence);
+        }
+        publishing.join().unwrap();
+        assert!(matches!(frames.next().await, Err(Error::Ended { .. })));
+    });
+    assert_eq!(frames.get().name(), "words");
+}

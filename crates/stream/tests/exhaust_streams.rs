@@ -1,0 +1,128 @@
+//! Without descriptors or memory a stream says so, and goes on when there are some again.
+#![cfg(all(target_os = "linux", not(miri)))]
+#![expect(unsafe_code, reason = "a signal to ignore")]
+
+use rustix::process::Resource;
+use tenure_stream::wire::Fault;
+use tenure_stream::{Error, Subscriber};
+
+#[path = "../../memory/tests/common/child.rs"]
+mod child;
+#[path = "../../memory/tests/common/fork.rs"]
+mod fork;
+#[path = "../../memory/tests/common/limits.rs"]
+mod limits;
+#[path = "../../memory/tests/common/small_shm.rs"]
+mod small_shm;
+#[path = "common/stage.rs"]
+mod stage;
+
+use stage::{SOON, Stage, next, publish, until, words_spec};
+
+#[test]
+fn thirty_two_descriptors_are_enough_for_some() {
+    child::alone("thirty_two_descriptors_are_enough_for_some", || {
+        limits::limit(Resource::Nofile, Some(32));
+        let stage = Stage::new();
+        let mut publisher = stage.words("s", 64);
+        let mut sequence = 0;
+        let mut all: Vec<Subscriber> = vec![];
+        // Both ends are in this process, so that either may be the one without.
+        let refused = loop {
+            match stage.subscriber("s").credits(2).open() {
+                Ok(subscriber) => all.push(subscriber),
+                Err(error) => break error,
+            }
+            assert!(all.len() < 16);
+        };
+        let words = refused.to_string();
+        assert!(words.contains("oo many open files") || words.contains("ulimit"), "{words}");
+        assert!(!all.is_empty());
+        // Those that are in get frames, or hear why not.
+        let mut lost = 0;
+        for _ in 0..20 {
+            publish(&mut publisher, sequence).unwrap();
+            for subscriber in &mut all {
+                match subscriber.next(SOON) {
+                    Ok(frame) => stage::whole(&frame.unwrap()),
+                    Err(error) => {
+                        lost += 1;
+                        let words = error.to_string();
+                        let known = words.contains("ulimit") || words.contains("open files");
+                        assert!(known, "{words}");
+                    }
+                }
+            }
+            sequence += 1;
+        }
+        assert!(lost < 20 * all.len());
+        drop(all);
+        until("there is room again", || publisher.stats().consumers.is_empty());
+        let mut subscriber = stage.subscriber("s").open().unwrap();
+        publish(&mut publisher, sequence).unwrap();
+        drop(next(&mut subscriber));
+    });
+}
+
+#[test]
+fn memory_that_could_not_be_taken_is_sent_again() {
+    child::alone("memory_that_could_not_be_taken_is_sent_again", || {
+        let stage = Stage::new();
+        let mut publisher = stage.words("s", 64);
+        let mut subscriber = stage.subscriber("s").credits(2).open().unwrap();
+        let mut full = limits::Full::but(0);
+        for sequence in 0..4 {
+            assert_eq!(publish(&mut publisher, sequence).unwrap().consumers, 1);
+            let refused = subscriber.next(SOON).unwrap_err();
+            let lost = Fault::DescriptorsLost;
+            assert!(matches!(&refused, Error::Packet { fault, .. } if *fault == lost), "{refused}");
+        }
+        full.free(3);
+        publish(&mut publisher, 4).unwrap();
+        assert_eq!(next(&mut subscriber).sequence(), 4);
+    });
+}
+
+#[test]
+fn a_small_dev_shm_is_enough() {
+    small_shm::with_small_shm("a_small_dev_shm_is_enough", || {
+        let stage = Stage::new();
+        // Eight mebibytes in a frame.
+        let mut publisher = stage.words("s", 1 << 20);
+        let mut subscriber = stage.subscriber("s").open().unwrap();
+        for sequence in 0..4 {
+            publish(&mut publisher, sequence).unwrap();
+            drop(next(&mut subscriber));
+        }
+    });
+}
+
+#[test]
+fn without_memory_fewer_are_let_in() {
+    child::alone("without_memory_fewer_are_let_in", || {
+        // SAFETY: a signal of this process to ignore.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+        let stage = Stage::new();
+        let mut publisher = stage.publisher("s").spec(words_spec(1 << 20)).open().unwrap();
+        let mut first = stage.subscriber("s").credits(1).open().unwrap();
+        // From now on no memory file can be so large.
+        limits::limited(Resource::Fsize, 1 << 20, || {
+            let refused = stage.subscriber("s").credits(2).open().unwrap_err();
+            assert!(refused.to_string().contains("no memory for one more"), "{refused}");
+            for sequence in 0..4 {
+                publish(&mut publisher, sequence).unwrap();
+                drop(next(&mut first));
+            }
+        });
+        let second = stage.subscriber("s").credits(2).open().unwrap();
+        assert_eq!(second.credits(), 2);
+        // A slot for each of the first two: fewer credits than were asked for.
+        drop((first, second));
+        until("they are gone", || publisher.stats().consumers.is_empty());
+        let full = limits::Full::but(5);
+        let fewer = stage.subscriber("s").credits(5).open();
+        drop(full);
+        let granted = fewer.map(|subscriber| subscriber.credits());
+        assert!(granted.as_ref().is_ok_and(|credits| (1..5).contains(credits)), "{granted:?}");
+    });
+}

@@ -1,0 +1,253 @@
+//! A producer that lies: the consumer says what is wrong, and nothing else happens.
+#![cfg(all(target_os = "linux", not(miri)))]
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use tenure_memory::{RawBuffer, Request, TensorMemory, allocate};
+use tenure_stream::wire::{Answer, Fault, FrameHead, LONGEST, VERSION};
+use tenure_stream::{Error, Frame, Result, Subscriber};
+use tenure_tensor::wire::Description;
+use tenure_tensor::{DType, Sharing, TensorDyn};
+
+#[path = "../../memory/tests/common/child.rs"]
+mod child;
+#[path = "common/raw.rs"]
+mod raw;
+#[path = "../../memory/tests/common/resources.rs"]
+mod resources;
+#[path = "common/stage.rs"]
+mod stage;
+
+use raw::Dice;
+use stage::{SOON, Stage};
+
+/// A producer played by hand.
+struct Liar {
+    stage: Stage,
+    listener: OwnedFd,
+}
+
+impl Liar {
+    fn new() -> Liar {
+        let stage = Stage::new();
+        let listener = raw::listener(stage.path(), "s");
+        Liar { stage, listener }
+    }
+
+    /// What a subscriber makes of this first answer.
+    fn greet(&self, answer: &[u8]) -> (Result<Subscriber>, OwnedFd) {
+        let builder = self.stage.subscriber("s").answer_within(Duration::from_secs(5));
+        let joining = std::thread::spawn(move || builder.open());
+        let socket = raw::accept(&self.listener);
+        assert!(!raw::receive(&socket).is_empty());
+        raw::send(&socket, answer, &[]);
+        (joining.join().unwrap(), socket)
+    }
+
+    fn welcome(&self) -> (Subscriber, OwnedFd) {
+        let welcome = Answer::Welcome { incarnation: 1, consumer: 1, credits: 3 };
+        let (subscriber, socket) = self.greet(&welcome.encode());
+        (subscriber.unwrap(), socket)
+    }
+
+    /// What a subscriber makes of these packets: the answer to the last.
+    fn tell(&self, packets: &[(Vec<u8>, Vec<BorrowedFd<'_>>)]) -> Result<Option<Frame>> {
+        let (mut subscriber, socket) = self.welcome();
+        for (packet, descriptors) in packets {
+            assert!(raw::send(&socket, packet, descriptors));
+        }
+        for _ in 1..packets.len() {
+            subscriber.next(SOON).unwrap().unwrap();
+        }
+        let answer = subscriber.next(SOON);
+        let lost =
+            |error: &Error| matches!(error, Error::Packet { fault: Fault::DescriptorsLost, .. });
+        if answer.as_ref().is_err_and(|error| !lost(error)) {
+            // Nothing more is heard from whoever talks nonsense.
+            assert!(matches!(subscriber.next(SOON), Err(Error::Ended { .. })));
+        }
+        answer
+    }
+
+    fn fault(&self, packet: &[u8], descriptors: &[BorrowedFd<'_>]) -> Fault {
+        match self.tell(&[(packet.to_vec(), descriptors.to_vec())]) {
+            Err(Error::Packet { fault, .. }) => fault,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Memory as a producer makes it.
+fn sealed(bytes: usize) -> Arc<RawBuffer> {
+    let raw = allocate(Some(TensorMemory::Shm), &Request::new(bytes).unwrap()).unwrap();
+    raw.seal_for_others().unwrap();
+    Arc::new(raw)
+}
+
+fn memory_file(bytes: u64, seals: SealFlags) -> OwnedFd {
+    let fd = memfd_create("lie", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+    ftruncate(&fd, bytes).unwrap();
+    fcntl_add_seals(&fd, seals).unwrap();
+    fd
+}
+
+fn description(bytes: usize) -> Vec<u8> {
+    let tensor = TensorDyn::new(&[bytes], DType::U8, Some(TensorMemory::Mem), None).unwrap();
+    Description::of(&tensor, Sharing::ReadOnly).unwrap().encode()
+}
+
+fn head(memories: u8, description: usize) -> FrameHead {
+    FrameHead {
+        slot: 0,
+        generation: 1,
+        sequence: 0,
+        dropped: 0,
+        captured: 0,
+        published: 0,
+        memories,
+        fence: false,
+        description: description as u32,
+        blob: 0,
+    }
+}
+
+fn packet(head: FrameHead, description: &[u8]) -> Vec<u8> {
+    [&head.encode()[..], description].concat()
+}
+
+fn frame(bytes: usize) -> Vec<u8> {
+    let description = description(bytes);
+    packet(head(1, description.len()), &description)
+}
+
+#[test]
+fn first_answers_are_checked() {
+    let liar = Liar::new();
+    let welcome = Answer::Welcome { incarnation: 1, consumer: 1, credits: 3 }.encode();
+    let mut other_version = welcome.clone();
+    other_version[5] = 77;
+    let refused = liar.greet(&other_version).0.unwrap_err();
+    let fault = Fault::Version { found: 77 };
+    assert!(matches!(&refused, Error::Packet { fault: found, .. } if *found == fault), "{refused}");
+    assert!(refused.to_string().contains(&format!("speaks {VERSION}")), "{refused}");
+    for end in 0..welcome.len() {
+        assert!(liar.greet(&welcome[..end]).0.is_err(), "{end}");
+    }
+    let reason = "no".to_owned();
+    let refused = liar.greet(&Answer::Refused { reason }.encode()).0.unwrap_err();
+    assert!(matches!(refused, Error::Refused { .. }), "{refused}");
+    assert!(liar.greet(&frame(16)).0.is_err());
+    assert!(liar.greet(&[0; 4096]).0.is_err());
+    let greedy = Answer::Welcome { incarnation: 0, consumer: u64::MAX, credits: u32::MAX };
+    assert_eq!(liar.greet(&greedy.encode()).0.unwrap().credits(), u32::MAX as usize);
+}
+
+#[test]
+fn memory_is_looked_at_before_it_is_mapped() {
+    let liar = Liar::new();
+    let good = sealed(4096);
+    let good = good.descriptor().unwrap();
+    let told = liar.tell(&[(frame(4096), vec![good])]).unwrap().unwrap();
+    assert_eq!(told.shape(), [4096]);
+    drop(told);
+
+    let all = SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE | SealFlags::SEAL;
+    for missing in all.iter() {
+        let file = memory_file(4096, all - missing);
+        let fault = liar.fault(&frame(4096), &[file.as_fd()]);
+        assert_eq!(fault, Fault::Unsealed { found: (all - missing).bits() });
+    }
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(4096).unwrap();
+    let (pipe, _end) = rustix::pipe::pipe().unwrap();
+    let zero = File::open("/dev/zero").unwrap();
+    for wrong in [file.as_fd(), pipe.as_fd(), zero.as_fd(), liar.listener.as_fd()] {
+        assert!(matches!(liar.fault(&frame(4096), &[wrong]), Fault::Memory { .. }));
+    }
+    // A frame that does not fit its memory.
+    let short = memory_file(4096, all);
+    let refused = liar.tell(&[(frame(8192), vec![short.as_fd()])]).unwrap_err();
+    assert!(refused.to_string().contains("8192"), "{refused}");
+    let mut far = Description::decode(&description(16)).unwrap();
+    far.offset = usize::MAX - 8;
+    let far = far.encode();
+    let refused = liar.tell(&[(packet(head(1, far.len()), &far), vec![good])]).unwrap_err();
+    assert!(matches!(refused, Error::Tensor(_)), "{refused}");
+}
+
+#[test]
+fn descriptors_are_counted() {
+    let liar = Liar::new();
+    let good = sealed(4096);
+    let good = good.descriptor().unwrap();
+    let count = |found, expected| Fault::Descriptors { found, expected };
+    assert_eq!(liar.fault(&frame(16), &[]), count(0, 1));
+    assert_eq!(liar.fault(&frame(16), &[good, good]), count(2, 1));
+    let many = liar.fault(&frame(16), &[good; 60]);
+    assert!(matches!(many, Fault::Descriptors { found: 6.., expected: 5 }), "{many:?}");
+    let words = description(16);
+    let fenced = FrameHead { fence: true, ..head(1, words.len()) };
+    assert_eq!(liar.fault(&packet(fenced, &words), &[good]), count(1, 2));
+    let many = FrameHead { memories: 4, ..head(1, words.len()) };
+    let refused = liar.tell(&[(packet(many, &words), vec![good; 4])]).unwrap_err();
+    assert!(matches!(refused, Error::Tensor(_)), "{refused}");
+    let most = FrameHead { memories: 5, ..head(1, words.len()) };
+    assert!(matches!(liar.fault(&packet(most, &words), &[good; 5]), Fault::TooLarge { .. }));
+}
+
+#[test]
+fn slots_that_were_never_sent_are_none() {
+    let liar = Liar::new();
+    let good = sealed(4096);
+    let good = good.descriptor().unwrap();
+    let words = description(16);
+    let bare = FrameHead { memories: 0, ..head(0, words.len()) };
+    let unknown = Fault::UnknownSlot { slot: 0, generation: 1 };
+    assert_eq!(liar.fault(&packet(bare, &words), &[]), unknown);
+    let other = packet(FrameHead { generation: 2, ..bare }, &words);
+    let refused = liar.tell(&[(frame(16), vec![good]), (other, vec![])]).unwrap_err();
+    assert!(refused.to_string().contains("generation 2"), "{refused}");
+    let again = liar.tell(&[(frame(16), vec![good]), (packet(bare, &words), vec![])]);
+    assert!(again.unwrap().is_some());
+    let far = packet(FrameHead { slot: u32::MAX, ..head(1, words.len()) }, &words);
+    assert!(matches!(liar.fault(&far, &[good]), Fault::TooLarge { what: "slot", .. }));
+    assert!(matches!(liar.fault(&vec![32; LONGEST + 1], &[]), Fault::TooLarge { .. }));
+}
+
+#[test]
+fn noise_costs_nothing() {
+    child::alone("noise_costs_nothing", || {
+        let liar = Liar::new();
+        let good = sealed(4096);
+        let fds = [good.descriptor().unwrap(); 3];
+        let whole = frame(64);
+        let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+        let mut taken = 0;
+        // Threads, buffers and names of the first round stay.
+        let mut before = None;
+        for round in 0..300 {
+            let (mut subscriber, socket) = liar.welcome();
+            for _ in 0..dice.roll(4) {
+                let packet = if dice.roll(3) == 0 { whole.clone() } else { dice.spoil(&whole) };
+                if !packet.is_empty() {
+                    raw::send(&socket, &packet, &fds[..dice.roll(4)]);
+                }
+            }
+            drop(socket);
+            let mut held = vec![];
+            while let Ok(Some(frame)) = subscriber.next(Duration::from_millis(50)) {
+                taken += 1;
+                held.push(frame);
+            }
+            drop(held);
+            drop(subscriber);
+            let now = (resources::descriptors().len(), resources::mappings().len());
+            assert_eq!(*before.get_or_insert(now), now, "round {round}");
+        }
+        assert!(taken > 10, "{taken}");
+    });
+}
