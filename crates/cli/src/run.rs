@@ -37,7 +37,7 @@ pub(crate) struct Options {
     camera: Camera,
 
     /// Several cameras, from a TOML file (see below)
-    #[arg(long, value_name = "FILE", conflicts_with = "source")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["Camera", "Conversion"])]
     config: Option<PathBuf>,
 
     /// End after so many frames of each camera
@@ -129,10 +129,10 @@ Publish a camera: its frames as they are, and as a model wants them.
 
 Every frame becomes two frames of two streams: NAME/frame, as the camera has it,
 and NAME/input, converted (see: tenure help convert). Any process that wants
-them gets them without a copy: `tenure stream tap`, `tenure.subscribe` in
-Python, `Subscriber` in Rust. Without a SOURCE it is a test camera: bars that
-move, and a number for each frame. It goes on until Ctrl-C, SIGTERM, --frames
-or --seconds end it.";
+them gets them without a copy: with `tenure stream tap`, or with `Subscriber` of
+the crate tenure. Without a SOURCE it is a test camera: bars that move, and a
+number for each frame. It goes on until Ctrl-C, SIGTERM, --frames or --seconds
+end it.";
 
 const EXAMPLES: &str = "\
 \x1b[1m\x1b[4mExamples:\x1b[0m
@@ -163,10 +163,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         let mut running = vec![];
         for (camera, figures) in cameras.iter().zip(&figures) {
             let (stop, limit) = (&stop, options.frames);
+            // It ends with the thread, however that ends, and if there never is one.
+            let ending = figures.ending();
             let work = move || {
-                let result = pipeline::run(camera, stop, figures, limit);
-                figures.end();
-                result
+                let _ending = ending;
+                pipeline::run(camera, stop, figures, limit)
             };
             let name = format!("run {}", camera.name);
             running.push(thread::Builder::new().name(name).spawn_scoped(scope, work));

@@ -205,7 +205,7 @@ fn what_is_wrong_is_told_with_what_would_be_right() {
     fs::create_dir(place.path("empty")).unwrap();
     let [short, text, bad, empty] =
         ["short.raw", "text.jpg", "bad.toml", "empty"].map(|name| place.word(name));
-    let cases: [(&[&str], &str, i32); 14] = [
+    let cases: [(&[&str], &str, i32); 16] = [
         (&["nothing"], "there is no `nothing` to publish: say test, a camera", 1),
         (&["/dev/video987654"], "there is no /dev/video987654; ", 1),
         (&[&short, "--from", "nv12:8x4"], "100 bytes, which are no whole number of frames", 1),
@@ -217,6 +217,8 @@ fn what_is_wrong_is_told_with_what_would_be_right() {
         (&["stream:nobody"], "nobody publishes stream `nobody`", 1),
         (&["--config", &bad], "[a]: invalid value 'big' for '--to <WxH>'", 1),
         (&["--config", "/none.toml"], "/none.toml cannot be read: No such file", 1),
+        (&["--config", &bad, "--fps", "5"], "cannot be used with", 2),
+        (&["--config", &bad, "--to", "5x5"], "cannot be used with", 2),
         (&["--memory", "mem"], "shm (shared memory) and dma (DMA-BUF)", 2),
         (&["--seconds", "0"], "above zero", 2),
         (&["--fill", "7", "--fit", "cover"], "--fill is for --fit letterbox", 1),

@@ -89,9 +89,9 @@ impl Figures {
         self.lock().streams = streams;
     }
 
-    /// No more frames come.
-    pub(super) fn end(&self) {
-        self.lock().ended.get_or_insert(Instant::now());
+    /// No more frames come when this is dropped.
+    pub(super) fn ending(&self) -> Ending<'_> {
+        Ending(self)
     }
 
     /// What the source is, once it is known.
@@ -109,6 +109,15 @@ impl Figures {
         let now = counted.clone();
         counted.recent = Latencies::default();
         now
+    }
+}
+
+/// See [`Figures::ending`].
+pub(super) struct Ending<'a>(&'a Figures);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.lock().ended.get_or_insert(Instant::now());
     }
 }
 

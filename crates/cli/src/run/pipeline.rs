@@ -8,7 +8,7 @@ use tenure::image::{ImageProcessor, Placement};
 use tenure::stream::{Meta, Publisher, Slot, Spec};
 
 use super::figures::{Figures, Published};
-use super::source::{self, Source, Taken, Tensor};
+use super::source::{self, Taken, Tensor};
 use super::{Camera, Problem};
 use crate::clock;
 use crate::convert::{Recipe, Wanted};

@@ -81,16 +81,19 @@ impl Watches {
     }
 
     fn watch(&self, name: &str) -> Result<Arc<Watch>, String> {
-        let mut open = locked(&self.open);
-        open.retain(|_, watch| locked(&watch.seen).over.is_none());
-        if let Some(watch) = open.get(name) {
-            return Ok(Arc::clone(watch));
+        if let Some(watch) = self.known(name) {
+            return Ok(watch);
         }
+        // Without the lock: a producer that does not answer is not to keep others waiting.
         let subscriber = Subscriber::builder(name)
             .credits(CREDITS)
             .answer_within(Duration::from_secs(1))
             .open()
             .map_err(|error| error.to_string())?;
+        let mut open = locked(&self.open);
+        if let Some(watch) = open.get(name) {
+            return Ok(Arc::clone(watch));
+        }
         let seen = Seen { frame: None, over: None, looked: Instant::now() };
         let watch = Arc::new(Watch { seen: Mutex::new(seen), changed: Condvar::new() });
         let (ours, stop) = (Arc::clone(&watch), self.stop.clone());
@@ -100,6 +103,13 @@ impl Watches {
             .map_err(|error| error.to_string())?;
         open.insert(name.to_owned(), Arc::clone(&watch));
         Ok(watch)
+    }
+
+    /// A stream that is looked at already.
+    fn known(&self, name: &str) -> Option<Arc<Watch>> {
+        let mut open = locked(&self.open);
+        open.retain(|_, watch| locked(&watch.seen).over.is_none());
+        open.get(name).cloned()
     }
 }
 
