@@ -6,9 +6,9 @@ use clap::{Parser, Subcommand};
 
 #[cfg(not(linux_like))]
 use crate::elsewhere;
+use crate::{bench, capture, convert, info, inspect, load, plan};
 #[cfg(linux_like)]
 use crate::{run, stream, top, view};
-use crate::{bench, capture, convert, info, inspect, load, plan};
 
 /// The command and what it was given.
 #[derive(Debug, Parser)]
@@ -111,7 +111,10 @@ mod tests {
     fn help_fits_80_columns() {
         let mut command = Options::command();
         let mut pages = vec![command.render_long_help().to_string()];
-        for name in ["run", "stream", "top", "view", "info", "bench", "capture", "convert", "plan", "inspect", "load"] {
+        for name in [
+            "run", "stream", "top", "view", "info", "bench", "capture", "convert", "plan",
+            "inspect", "load",
+        ] {
             let command = command.find_subcommand_mut(name).unwrap();
             pages.push(command.render_long_help().to_string());
             pages.push(command.render_help().to_string());

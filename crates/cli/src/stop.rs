@@ -47,7 +47,8 @@ impl Stop {
                 return false;
             }
             let left = until.saturating_duration_since(Instant::now());
-            let left = self.at.map_or(left, |at| left.min(at.saturating_duration_since(Instant::now())));
+            let left =
+                self.at.map_or(left, |at| left.min(at.saturating_duration_since(Instant::now())));
             if left.is_zero() && Instant::now() >= until {
                 return true;
             }

@@ -125,7 +125,12 @@ fn text(view: &View, width: usize) -> String {
             slot_signs(&stream.slots),
             stream.dropped,
         );
-        page.row(Mark::of(stream.dropped == 0), &[(&stream.name, name), (&rate, 11)], PLAIN, &words);
+        page.row(
+            Mark::of(stream.dropped == 0),
+            &[(&stream.name, name), (&rate, 11)],
+            PLAIN,
+            &words,
+        );
         for one in &stream.consumers {
             let words = format!(
                 "consumer {} of process {}: {} sent, {} dropped, holds {} of {}",

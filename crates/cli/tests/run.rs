@@ -44,7 +44,9 @@ fn a_pipe_gets_lines_and_a_report() {
     assert_eq!(lines[0], "cam0: test camera, nv12 1280x720 at 30 fps");
     assert!(lines[1].starts_with("cam0  ") && lines[1].contains(" fps  latency "), "{out}");
     assert!(lines[1].contains("  shm  0 copies  0 consumers  0 dropped"), "{out}");
-    for words in ["✓ memory    shm, 0 copies per frame", "nv12 1280x720 u8", "planar-rgb 640x640 f32"] {
+    for words in
+        ["✓ memory    shm, 0 copies per frame", "nv12 1280x720 u8", "planar-rgb 640x640 f32"]
+    {
         assert!(out.contains(words), "{words}: {out}");
     }
     assert!(!out.contains(['\r', '\x1b']), "{out}");
@@ -55,8 +57,17 @@ fn others_get_its_frames_whole_and_in_order() {
     let place = Place::new();
     let camera = place.start(&["run", "--size", "640x480", "--fps", "50"]);
     let raw = place.word("frame.raw");
-    let report =
-        place.json(&["stream", "tap", "cam0/frame", "-o", &raw, "--frames", "5", "--timeout", "30"]);
+    let report = place.json(&[
+        "stream",
+        "tap",
+        "cam0/frame",
+        "-o",
+        &raw,
+        "--frames",
+        "5",
+        "--timeout",
+        "30",
+    ]);
     let mut before = None;
     for (index, frame) in report["frames"].as_array().unwrap().iter().enumerate() {
         let bytes = read(place.path(&format!("frame-{index:06}.raw")));
@@ -126,7 +137,8 @@ fn pictures_are_published_one_or_many() {
     fs::write(place.path("grey.raw"), [7; 16 * 8]).unwrap();
     fs::write(place.path("light.raw"), [200; 16 * 8]).unwrap();
     for name in ["grey", "light"] {
-        let (raw, png) = (place.word(&format!("{name}.raw")), place.word(&format!("pictures/{name}.png")));
+        let (raw, png) =
+            (place.word(&format!("{name}.raw")), place.word(&format!("pictures/{name}.png")));
         let (_, errors, code) =
             place.run(&["convert", &raw, &png, "--from", "grey:16x8", "--format", "grey"]);
         assert_eq!((errors.as_str(), code), ("", Some(0)));
@@ -193,7 +205,10 @@ fn several_cameras_come_from_a_file() {
     assert_eq!(code, Some(1));
     assert!(errors.starts_with("error: camera `b`: there is no `/nowhere` to publish"), "{errors}");
     let report: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((&report["cameras"][0]["frames"], &report["cameras"][1]["frames"]), (&json!(3), &json!(0)));
+    assert_eq!(
+        (&report["cameras"][0]["frames"], &report["cameras"][1]["frames"]),
+        (&json!(3), &json!(0))
+    );
 }
 
 #[test]

@@ -55,7 +55,8 @@ fn streams_are_listed_with_their_consumers() {
 #[test]
 fn what_is_recorded_is_replayed() {
     let place = Place::new();
-    let camera = place.start(&["run", "--size", "64x64", "--fps", "100", "--to", "32x32", "--json"]);
+    let camera =
+        place.start(&["run", "--size", "64x64", "--fps", "100", "--to", "32x32", "--json"]);
     let folder = place.word("kept");
     while !place.path("s/cam0+input.sock").exists() {
         std::thread::sleep(std::time::Duration::from_millis(10));
@@ -78,10 +79,10 @@ fn what_is_recorded_is_replayed() {
         first["image"],
         json!({"format": "nv12", "width": 64, "height": 64, "matrix": "bt709", "range": "limited"})
     );
-    let replay = place.start(&["stream", "replay", &folder, "--wait-for", "1", "--fps", "20", "--json"]);
+    let replay =
+        place.start(&["stream", "replay", &folder, "--wait-for", "1", "--fps", "20", "--json"]);
     let raw = place.word("again.raw");
-    let taken =
-        place.json(&["stream", "tap", "replay", "-o", &raw, "-n", "6", "--timeout", "30"]);
+    let taken = place.json(&["stream", "tap", "replay", "-o", &raw, "-n", "6", "--timeout", "30"]);
     assert_eq!(taken["dropped"], 0);
     for (index, one) in frames.chunks(64 * 96).enumerate() {
         let again = read(place.path(&format!("again-{index:06}.raw")));

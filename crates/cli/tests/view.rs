@@ -25,7 +25,8 @@ struct Served {
 fn serve(place: &Place, arguments: &[&str]) -> Served {
     let mut process = place.start(arguments);
     let address = process.line().strip_prefix("look at it: ").unwrap().to_owned();
-    let (host, token) = address.strip_prefix("http://127.0.0.1:").unwrap().split_once("/#").unwrap();
+    let (host, token) =
+        address.strip_prefix("http://127.0.0.1:").unwrap().split_once("/#").unwrap();
     let (port, token) = (host.parse().unwrap(), token.to_owned());
     assert_eq!(token.len(), 32);
     Served { process, address, port, token }
@@ -74,7 +75,10 @@ fn only_whoever_knows_the_secret_is_answered() {
     assert_eq!(served.send("POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx").0, 405);
     assert_eq!(served.send("nonsense\r\n\r\n").0, 400);
     let (status, head, page) = served.get("/", &host);
-    assert!(status == 200 && head.contains("Content-Security-Policy: default-src 'none'"), "{head}");
+    assert!(
+        status == 200 && head.contains("Content-Security-Policy: default-src 'none'"),
+        "{head}"
+    );
     assert!(!String::from_utf8(page).unwrap().contains(token));
     assert_eq!(served.ask("/nothing").0, 404);
     assert_eq!(served.ask("/api/frame").0, 400);
@@ -84,8 +88,12 @@ fn only_whoever_knows_the_secret_is_answered() {
     // No other machine: nothing listens but the loopback.
     let port = format!(":{:04X} ", served.port);
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
-    let listening: Vec<_> = table.lines().filter(|line| line.contains(&port) && line.contains(" 0A ")).collect();
-    assert!(!listening.is_empty() && listening.iter().all(|line| line.contains("0100007F:")), "{table}");
+    let listening: Vec<_> =
+        table.lines().filter(|line| line.contains(&port) && line.contains(" 0A ")).collect();
+    assert!(
+        !listening.is_empty() && listening.iter().all(|line| line.contains("0100007F:")),
+        "{table}"
+    );
 }
 
 #[test]
@@ -111,7 +119,8 @@ fn frames_are_pictures_with_their_figures() {
         about["histograms"][0].as_array().unwrap().iter().map(|bar| bar.as_u64().unwrap()).sum();
     assert_eq!(samples, 640 * 480);
     let (incarnation, sequence) = (about["incarnation"].as_str().unwrap(), &about["sequence"]);
-    let newer = format!("/api/frame?stream=cam0%2Fframe&incarnation={incarnation}&after={sequence}");
+    let newer =
+        format!("/api/frame?stream=cam0%2Fframe&incarnation={incarnation}&after={sequence}");
     assert!(frame(&newer).0["sequence"].as_u64() > sequence.as_u64());
     let (about, body) = frame("/api/frame?stream=cam0%2Finput");
     assert!(body.starts_with(&[0xff, 0xd8, 0xff]), "floats of a picture are one");
@@ -173,7 +182,8 @@ fn the_page_shows_every_stream() {
     let colours = "new Set([...cards.get('cam0/frame').look.getContext('2d')\
         .getImageData(0, 200, 960, 1).data].map(value => value >> 5)).size > 3";
     assert_eq!(browser.ask(colours), true, "bars are not grey");
-    let heat = "(card => [card.look.width, card.look.height, card.look.className])(cards.get('waves'))";
+    let heat =
+        "(card => [card.look.width, card.look.height, card.look.className])(cards.get('waves'))";
     assert_eq!(browser.ask(heat), json!([192, 40, "heat"]));
     assert_eq!(browser.ask("document.querySelectorAll('.slots i').length > 5"), true);
     assert_eq!(browser.ask("past.at(-1).kinds.shm > 1e6"), true);

@@ -22,8 +22,8 @@ struct Alone {
 
 /// The cameras of a file, by name.
 pub(super) fn read(path: &Path) -> Result<Vec<Camera>, Problem> {
-    let text = fs::read_to_string(path)
-        .map_err(|cause| Problem::Read { path: path.to_owned(), cause })?;
+    let text =
+        fs::read_to_string(path).map_err(|cause| Problem::Read { path: path.to_owned(), cause })?;
     parse(&text).map_err(|reason| Problem::Config { path: path.to_owned(), reason })
 }
 
@@ -111,7 +111,10 @@ mod tests {
         .unwrap();
         let names: Vec<_> = cameras.iter().map(|one| (&*one.name, &*one.source)).collect();
         assert_eq!(names, [("any", "test"), ("rear", "-odd"), ("front", "/dev/video0")]);
-        assert_eq!((cameras[2].fps, cameras[1].no_input, cameras[1].once), (Some(15.0), true, false));
+        assert_eq!(
+            (cameras[2].fps, cameras[1].no_input, cameras[1].once),
+            (Some(15.0), true, false)
+        );
     }
 
     #[test]

@@ -55,8 +55,7 @@ fn look(figures: &Figures, frames: &Publisher, inputs: Option<&Inputs<'_>>) {
 
 /// A stream of the camera; `lends` if its slots are those of somebody else.
 fn publisher(camera: &Camera, what: &str, lends: Option<usize>) -> Result<Publisher, Problem> {
-    let mut builder =
-        Publisher::builder(&format!("{}/{what}", camera.name)).memory(camera.memory);
+    let mut builder = Publisher::builder(&format!("{}/{what}", camera.name)).memory(camera.memory);
     if let Some(lends) = lends {
         builder = builder.credits(lends);
     }
@@ -95,7 +94,7 @@ fn publish(
         }
     }
     if let Some((slot, placement)) = converted {
-        let origin = Origin { frame: sequence, to_source: placement.to_source_matrix() };
+        let origin = Origin { frame: sequence, to_source: matrix(&placement) };
         let blob = serde_json::to_vec(&origin).unwrap_or_default();
         slot.publish(meta.blob(&blob))?;
     }
@@ -127,6 +126,11 @@ fn convert(
 struct Origin {
     frame: u64,
     to_source: [f64; 6],
+}
+
+/// The way back, with no zero below zero.
+fn matrix(placement: &Placement) -> [f64; 6] {
+    placement.to_source_matrix().map(|number| number + 0.0)
 }
 
 /// The stream of converted frames.

@@ -46,14 +46,7 @@ pub(crate) enum Problem {
         "{} has {have} bytes, which are no whole number of frames: one of {format} with \
          {width}x{height} pixels has {need}", path.display()
     )]
-    RawSize {
-        path: PathBuf,
-        have: u64,
-        need: usize,
-        format: PixelFormat,
-        width: u32,
-        height: u32,
-    },
+    RawSize { path: PathBuf, have: u64, need: usize, format: PixelFormat, width: u32, height: u32 },
     /// A test camera that is too small or too large.
     #[error(
         "a test camera of {width}x{height} pixels cannot be had: from 64x64 to 8192x8192, both \

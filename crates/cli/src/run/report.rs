@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::Problem;
 use super::figures::{Counted, Figures};
 use super::status::number;
-use super::Problem;
 use crate::page::{Mark, PLAIN, Page};
 use crate::stream::frame_words;
 use crate::units;
@@ -115,7 +115,8 @@ impl One {
             0 => String::new(),
             missed => format!(", {missed} missed by the source"),
         };
-        let frames = format!("{} in {:.1} s, {:.1} fps{missed}", self.frames, self.seconds, self.fps);
+        let frames =
+            format!("{} in {:.1} s, {:.1} fps{missed}", self.frames, self.seconds, self.fps);
         row(self.missed == 0, "frames", &frames);
         let Latency { p50, p90, p99, max } = self.latency;
         let (half, ninety, most, max) = (time(p50), time(p90), time(p99), time(max));

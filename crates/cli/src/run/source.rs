@@ -95,11 +95,8 @@ const FROM: Particular = Particular {
     for_what: "raw video files",
     given: |camera| camera.from.is_some(),
 };
-const SIZE: Particular = Particular {
-    option: "--size",
-    for_what: "cameras",
-    given: |camera| camera.size.is_some(),
-};
+const SIZE: Particular =
+    Particular { option: "--size", for_what: "cameras", given: |camera| camera.size.is_some() };
 const FPS: Particular = Particular {
     option: "--fps",
     for_what: "cameras and files",

@@ -26,7 +26,13 @@ pub(super) fn show(cameras: &[Arc<Figures>], json: bool, view: Option<String>) {
     let interval = if watched { OFTEN } else { SELDOM };
     let mut next = Instant::now() + interval;
     if let Some(address) = view {
-        screen.say(json, &format!("look at it: {address}"));
+        let line = format!("look at it: {address}");
+        if json && !watched {
+            // The output is for the JSON alone.
+            let _ = writeln!(stderr(), "{line}");
+        } else {
+            screen.say(json, &line);
+        }
     }
     loop {
         let over = cameras.iter().all(|camera| camera.has_ended());

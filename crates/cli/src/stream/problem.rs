@@ -95,10 +95,7 @@ fn there() -> Vec<String> {
 fn streams_words(there: &[String]) -> String {
     if there.is_empty() {
         let directory = stream::directory();
-        return format!(
-            "there is no stream in {}; `tenure run` makes some",
-            directory.display()
-        );
+        return format!("there is no stream in {}; `tenure run` makes some", directory.display());
     }
     format!("there are {}", there.join(", "))
 }

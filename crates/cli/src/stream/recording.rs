@@ -122,7 +122,9 @@ impl Line {
             format: layout.format().to_string(),
             width: layout.width(),
             height: layout.height(),
-            matrix: word(colour.and_then(|colour| MatrixWord::of(colour.matrix).to_possible_value())),
+            matrix: word(
+                colour.and_then(|colour| MatrixWord::of(colour.matrix).to_possible_value()),
+            ),
             range: word(colour.and_then(|colour| RangeWord::of(colour.range).to_possible_value())),
         });
         let quantization = tensor.quantization().map(|quantization| Scales {
@@ -179,7 +181,10 @@ impl Line {
             spec = spec.with_quantization(quantization.map_err(|error| said(&error))?);
         }
         if spec.bytes() as u64 != self.bytes {
-            return Err(format!("{} bytes do not make {} {:?}", self.bytes, self.dtype, self.shape));
+            return Err(format!(
+                "{} bytes do not make {} {:?}",
+                self.bytes, self.dtype, self.shape
+            ));
         }
         Ok(spec)
     }

@@ -88,10 +88,8 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let ending = Ending::of(&options.output).map_err(Problem::from)?;
     let stop = Stop::new(None);
     let mut report = Report { stream: options.name.clone(), frames: vec![], dropped: 0 };
-    let mut subscriber = Subscriber::builder(&options.name)
-        .wait(options.timeout)
-        .open()
-        .map_err(Problem::from)?;
+    let mut subscriber =
+        Subscriber::builder(&options.name).wait(options.timeout).open().map_err(Problem::from)?;
     for index in 0..options.frames {
         let Some(frame) = next(&mut subscriber, options.timeout, &stop)? else { break };
         if index > 0 {
@@ -144,7 +142,10 @@ fn take(name: &str, frame: &Frame, path: &Path, ending: Ending) -> Result<One, P
         format: frame.format().map(|format| format.to_string()),
         memory: frame.memory().name(),
         latency,
-        blob: std::str::from_utf8(frame.blob()).ok().filter(|text| !text.is_empty()).map(Into::into),
+        blob: std::str::from_utf8(frame.blob())
+            .ok()
+            .filter(|text| !text.is_empty())
+            .map(Into::into),
     })
 }
 
@@ -159,10 +160,8 @@ fn text(report: &Report, width: usize) -> String {
     let mut page = Page::new(width);
     for one in &report.frames {
         let format = one.format.as_ref().map_or_else(String::new, |format| format!(" {format}"));
-        let words = format!(
-            "{}: frame {}, {} {:?}{format}",
-            one.file, one.sequence, one.dtype, one.shape
-        );
+        let words =
+            format!("{}: frame {}, {} {:?}{format}", one.file, one.sequence, one.dtype, one.shape);
         page.row(Mark::Yes, &[], PLAIN, &words);
     }
     if report.dropped > 0 {

@@ -18,9 +18,10 @@ pub(crate) fn slot_signs(slots: &[SlotReport]) -> String {
         SlotState::Vacant => ' ',
         SlotState::Free => '·',
         SlotState::Claimed => 'w',
-        SlotState::Published { frames } => {
-            u32::try_from(frames).ok().and_then(|frames| char::from_digit(frames, 10)).unwrap_or('+')
-        }
+        SlotState::Published { frames } => u32::try_from(frames)
+            .ok()
+            .and_then(|frames| char::from_digit(frames, 10))
+            .unwrap_or('+'),
         _ => '?',
     };
     slots.iter().map(sign).collect::<String>().trim_end().to_owned()

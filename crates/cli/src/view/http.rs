@@ -179,7 +179,8 @@ impl Answer {
                  X-Content-Type-Options: nosniff\r\n\
                  Referrer-Policy: no-referrer\r\n\
                  Cross-Origin-Resource-Policy: same-origin\r\n";
-        head += if goes_on { "Connection: keep-alive\r\n\r\n" } else { "Connection: close\r\n\r\n" };
+        head +=
+            if goes_on { "Connection: keep-alive\r\n\r\n" } else { "Connection: close\r\n\r\n" };
         let mut all = head.into_bytes();
         if *status != 204 {
             all.extend_from_slice(body);
@@ -208,7 +209,10 @@ mod tests {
         let first = read(&mut bytes).unwrap().unwrap();
         assert_eq!((first.path.as_str(), first.value("stream")), ("/a/b", Some("cam0/frame")));
         assert_eq!((first.value("after"), first.value("x")), (Some("7"), None));
-        assert_eq!((first.host.as_deref(), first.token.as_deref()), (Some("127.0.0.1:80"), Some("x")));
+        assert_eq!(
+            (first.host.as_deref(), first.token.as_deref()),
+            (Some("127.0.0.1:80"), Some("x"))
+        );
         assert!(first.goes_on);
         assert!(!read(&mut bytes).unwrap().unwrap().goes_on);
         assert_eq!(read(&mut bytes).unwrap(), None);

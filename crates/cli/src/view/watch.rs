@@ -62,9 +62,7 @@ impl Watches {
         seen.looked = Instant::now();
         let until = Instant::now() + patience;
         loop {
-            let new = |frame: &&Arc<Frame>| {
-                known != Some((frame.incarnation(), frame.sequence()))
-            };
+            let new = |frame: &&Arc<Frame>| known != Some((frame.incarnation(), frame.sequence()));
             if let Some(frame) = seen.frame.as_ref().filter(new) {
                 return Ok(Some(Arc::clone(frame)));
             }

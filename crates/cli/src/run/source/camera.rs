@@ -9,9 +9,9 @@ use tenure::{DType, TensorDyn};
 
 use super::{LOOK, Source, Taken, Tensor};
 use crate::capture::{self, Format};
+use crate::clock;
 use crate::run::{Camera, Problem};
 use crate::stop::Stop;
-use crate::clock;
 
 /// Buffers of the camera: enough for consumers to hold some.
 const BUFFERS: usize = 8;
@@ -43,12 +43,11 @@ impl Live {
             wanted = wanted.fps(fps);
         }
         let mut camera = camera::Camera::open(path).map_err(capture::Problem::from)?;
-        let mode =
-            camera.negotiate(&wanted.buffers(BUFFERS)).map_err(capture::Problem::from)?;
+        let mode = camera.negotiate(&wanted.buffers(BUFFERS)).map_err(capture::Problem::from)?;
         let stream = camera.stream().map_err(capture::Problem::from)?;
         let about = format!("{} ({}), {mode}", camera.identity().name, told.source);
-        let jpeg = mode.pixels.is_none()
-            && [FourCc::MJPG, FourCc::new(b"JPEG")].contains(&mode.fourcc);
+        let jpeg =
+            mode.pixels.is_none() && [FourCc::MJPG, FourCc::new(b"JPEG")].contains(&mode.fourcc);
         Ok(Live { about, stream, jpeg })
     }
 }

@@ -87,8 +87,7 @@ impl Source for Pictures {
 }
 
 fn decode(path: &Path, frames: &mut Publisher) -> Result<tenure::stream::Slot, Problem> {
-    let bytes =
-        fs::read(path).map_err(|cause| Problem::Read { path: path.to_owned(), cause })?;
+    let bytes = fs::read(path).map_err(|cause| Problem::Read { path: path.to_owned(), cause })?;
     let failed = |cause| Problem::Picture { path: path.to_owned(), cause };
     let head = codec::inspect(&bytes).map_err(failed)?;
     let spec = Spec::image_of(head.format, DType::U8, head.width, head.height, None)?;

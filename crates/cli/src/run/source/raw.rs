@@ -39,8 +39,8 @@ impl RawVideo {
         let RawFrame { format, size } = frame;
         let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
         let (width, height) = (size.width as usize, size.height as usize);
-        let layout = ImageLayout::new(format, dtype, width, height, None)
-            .map_err(tenure::Error::from)?;
+        let layout =
+            ImageLayout::new(format, dtype, width, height, None).map_err(tenure::Error::from)?;
         let spec = Spec::image_of(format, dtype, width, height, None)?;
         let file = File::open(path).map_err(failed)?;
         let (have, need) = (file.metadata().map_err(failed)?.len(), layout.packed_bytes());
