@@ -37,7 +37,7 @@ pub(crate) struct Options {
     camera: Camera,
 
     /// Several cameras, from a TOML file (see below)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["Camera", "Conversion"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE)]
     config: Option<PathBuf>,
 
     /// End after so many frames of each camera
@@ -48,7 +48,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     seconds: Option<Duration>,
 
-    /// Show it all on a page for browsers of this machine, on
+    /// Show it on a page for browsers of this machine, on
     /// this port or on any that is free
     #[arg(
         long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0",
@@ -56,10 +56,39 @@ pub(crate) struct Options {
     )]
     view: Option<u16>,
 
-    /// Print one JSON object with stable field names, at the end
+    /// Print one JSON object at the end
     #[arg(long)]
     json: bool,
 }
+
+/// The arguments of [`Camera`]: with a file of several, they are in the file.
+const OF_ONE: [&str; 25] = [
+    "source",
+    "name",
+    "from",
+    "size",
+    "fps",
+    "capture",
+    "once",
+    "no_input",
+    "memory",
+    "evict",
+    "to",
+    "fit",
+    "fill",
+    "filter",
+    "format",
+    "dtype",
+    "scale",
+    "normalize",
+    "matrix",
+    "range",
+    "crop",
+    "rotate",
+    "flip",
+    "engine",
+    "threads",
+];
 
 /// One camera: where frames come from, what becomes of them, and what they are called.
 #[derive(Debug, Clone, clap::Args)]
@@ -75,7 +104,7 @@ pub(crate) struct Camera {
     #[arg(value_name = "SOURCE", default_value = "test", verbatim_doc_comment)]
     source: String,
 
-    /// What the streams are called: NAME/frame, NAME/input
+    /// Streams are NAME/frame and NAME/input
     #[arg(long, value_name = "NAME", default_value = "cam0")]
     name: String,
 
@@ -91,9 +120,9 @@ pub(crate) struct Camera {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     fps: Option<f64>,
 
-    /// Format of a camera, like nv12 or mjpg [default: its own]
+    /// Format of a camera, like nv12 [default: its own]
     #[arg(long, value_name = "FORMAT")]
-    capture_format: Option<Format>,
+    capture: Option<Format>,
 
     /// End after the last picture, instead of beginning anew
     #[arg(long)]
@@ -109,7 +138,7 @@ pub(crate) struct Camera {
 
     /// Put consumers out that hold all their frames so long
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    evict_after: Option<Duration>,
+    evict: Option<Duration>,
 
     #[command(flatten)]
     how: Conversion,

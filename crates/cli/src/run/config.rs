@@ -118,6 +118,13 @@ mod tests {
     }
 
     #[test]
+    fn a_file_has_all_the_words_of_a_camera() {
+        let command = Alone::command();
+        let ids: Vec<&str> = command.get_arguments().map(|one| one.get_id().as_str()).collect();
+        assert_eq!(ids, crate::run::OF_ONE);
+    }
+
+    #[test]
     fn mistakes_are_told() {
         let cases = [
             ("", "no camera"),

@@ -59,7 +59,7 @@ fn publisher(camera: &Camera, what: &str, lends: Option<usize>) -> Result<Publis
     if let Some(lends) = lends {
         builder = builder.credits(lends);
     }
-    if let Some(patience) = camera.evict_after {
+    if let Some(patience) = camera.evict {
         builder = builder.evict_after(patience);
     }
     Ok(builder.open()?)

@@ -11,7 +11,7 @@ use crate::page::{Mark, PLAIN, Page};
 use crate::stream::frame_words;
 use crate::units;
 
-/// Columns of the first word of a row.
+/// Columns of the first word of a row, at least.
 const WHAT: usize = 10;
 
 /// What `tenure run --json` prints. Times are seconds; `null` means that there was no frame. Fields
@@ -108,8 +108,10 @@ impl One {
             Some(seconds) => units::time(seconds * 1e9),
             None => "-".to_owned(),
         };
+        let names = self.streams.iter().map(|stream| stream.name.len() + 2);
+        let width = names.max().unwrap_or(0).max(WHAT);
         let mut row = |ok: bool, what: &str, text: &str| {
-            page.row(Mark::of(ok), &[(what, WHAT)], PLAIN, text);
+            page.row(Mark::of(ok), &[(what, width)], PLAIN, text);
         };
         let missed = match self.missed {
             0 => String::new(),

@@ -103,9 +103,9 @@ const FPS: Particular = Particular {
     given: |camera| camera.fps.is_some(),
 };
 const CAPTURE: Particular = Particular {
-    option: "--capture-format",
+    option: "--capture",
     for_what: "cameras of V4L2",
-    given: |camera| camera.capture_format.is_some(),
+    given: |camera| camera.capture.is_some(),
 };
 const ONCE: Particular =
     Particular { option: "--once", for_what: "files", given: |camera| camera.once };

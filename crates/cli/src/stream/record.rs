@@ -36,7 +36,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     seconds: Option<Duration>,
 
-    /// Print one JSON object with stable field names, at the end
+    /// Print one JSON object at the end
     #[arg(long)]
     json: bool,
 }

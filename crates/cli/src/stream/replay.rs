@@ -29,7 +29,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     fps: Option<f64>,
 
-    /// Wait for so many consumers before the first frame
+    /// Wait for so many consumers before it begins
     #[arg(long, value_name = "N", default_value_t = 0)]
     wait_for: usize,
 
@@ -37,7 +37,7 @@ pub(crate) struct Options {
     #[arg(long = "loop")]
     again: bool,
 
-    /// Print one JSON object with stable field names, at the end
+    /// Print one JSON object at the end
     #[arg(long)]
     json: bool,
 }

@@ -34,7 +34,7 @@ pub(crate) struct Options {
     )]
     frames: u32,
 
-    /// How long to wait for a frame, and for the stream
+    /// How long to wait for stream and frame
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
     timeout: Duration,
 

@@ -56,7 +56,8 @@ impl Elements {
 
     /// One of them; not a number beyond the end.
     pub(super) fn at(&self, index: usize) -> f64 {
-        self.bytes.get(index * self.width..).map_or(f64::NAN, self.read)
+        let from = index * self.width;
+        self.bytes.get(from..from + self.width).map_or(f64::NAN, self.read)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = f64> {

@@ -31,7 +31,7 @@ pub(super) struct Live {
 impl Live {
     pub(super) fn open(told: &Camera) -> Result<Live, Problem> {
         let path = Path::new(&told.source);
-        let mut wanted = match told.capture_format {
+        let mut wanted = match told.capture {
             None => Wanted::any(),
             Some(Format::Pixels(pixels)) => Wanted::pixels(pixels),
             Some(Format::Code(letters)) => Wanted::fourcc(FourCc::new(&letters)),

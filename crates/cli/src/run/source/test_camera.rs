@@ -188,9 +188,10 @@ impl Card {
 }
 
 fn copy(row: &mut [u8], from: &[u8]) {
-    for (to, from) in row.iter_mut().zip(from) {
-        *to = *from;
-    }
+    let most = row.len().min(from.len());
+    let (to, _) = row.split_at_mut(most);
+    let (from, _) = from.split_at(most);
+    to.copy_from_slice(from);
 }
 
 /// Bytes from one row of a plane to the next.
