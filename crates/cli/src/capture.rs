@@ -30,8 +30,11 @@ pub(crate) use elsewhere::{Problem, run};
 pub(crate) use problem::Problem;
 #[cfg(linux_like)]
 pub(crate) use record::run;
+pub(crate) use wish::Format;
+use wish::Only;
 pub(crate) use wish::Size;
-use wish::{Format, Only};
+#[cfg(linux_like)]
+pub(crate) use wish::{rate, seconds};
 
 /// What `tenure capture` is told.
 #[derive(Debug, clap::Args)]

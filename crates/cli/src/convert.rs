@@ -1,10 +1,11 @@
 //! `tenure convert`: a picture in a file, as a model wants it in another.
 //!
-//! `words` is what can be said on the command line, `recipe` what it means for a conversion,
+//! `how` and `words` are what can be said about a conversion, `recipe` what it means for a picture,
 //! `source` and `target` are the files, `folder` does many of them, `report` is what is told.
 
 mod camera;
 mod folder;
+mod how;
 mod one;
 mod problem;
 mod recipe;
@@ -15,15 +16,17 @@ mod words;
 
 use std::path::PathBuf;
 
-use tenure::image::{EngineKind, Filter};
-use tenure::layout::Region;
-use tenure::{DType, PixelFormat};
-
-use crate::capture::Size;
 use crate::failure::Failure;
+pub(crate) use how::Conversion;
 pub(crate) use problem::Problem;
-use target::Ending;
-use words::{Fill, FitWord, Flip, MatrixWord, NormalizeWord, RangeWord, RawFrame, Scale};
+#[cfg(linux_like)]
+pub(crate) use {
+    recipe::{Recipe, Wanted},
+    target::{Ending, write},
+    words::{MatrixWord, RangeWord, RawFrame},
+};
+#[cfg(not(linux_like))]
+use {target::Ending, words::RawFrame};
 
 /// What `tenure convert` is told.
 #[derive(Debug, clap::Args)]
@@ -41,69 +44,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FORMAT:WxH")]
     from: Option<RawFrame>,
 
-    /// Pixels of the result [default: those of the source]
-    #[arg(long, value_name = "WxH")]
-    to: Option<Size>,
-
-    /// stretch, letterbox or cover
-    #[arg(long, value_name = "FIT", default_value = "stretch", hide_possible_values = true)]
-    fit: FitWord,
-
-    /// Around a letterbox: a grey, or R,G,B [default: 114]
-    #[arg(long, value_name = "COLOUR")]
-    fill: Option<Fill>,
-
-    /// How samples are taken
-    #[arg(long, value_name = "FILTER", default_value = "antialiased")]
-    filter: Filter,
-
-    /// Pixels of the result [default: rgb, or as they are]
-    #[arg(long, value_name = "FORMAT")]
-    format: Option<PixelFormat>,
-
-    /// u8, i8 (less 128), f16, bf16, f32 [default: u8, or
-    /// f32 with --scale or --normalize]
-    #[arg(long, value_name = "TYPE", verbatim_doc_comment)]
-    dtype: Option<DType>,
-
-    /// Multiply every value by this, like 1/255
-    #[arg(long, value_name = "NUMBER", conflicts_with = "normalize")]
-    scale: Option<Scale>,
-
-    /// imagenet: 1/255, less mean, by deviation; or none
-    #[arg(long, value_name = "WHICH", hide_possible_values = true)]
-    normalize: Option<NormalizeWord>,
-
-    /// bt601, bt709 or bt2020 [default: the source's]
-    #[arg(long, value_name = "MATRIX", hide_possible_values = true)]
-    matrix: Option<MatrixWord>,
-
-    /// limited or full [default: the source's]
-    #[arg(long, value_name = "RANGE", hide_possible_values = true)]
-    range: Option<RangeWord>,
-
-    /// Take only this part of the source
-    #[arg(long, value_name = "WxH+X+Y", value_parser = words::region)]
-    crop: Option<Region>,
-
-    /// Turn clockwise: 90, 180 or 270
-    #[arg(long, value_name = "DEGREES", default_value_t = 0)]
-    rotate: u32,
-
-    /// After the turn: horizontal, vertical or both
-    #[arg(long, value_name = "WAY", hide_possible_values = true)]
-    flip: Option<Flip>,
-
-    /// Who does it: cpu or reference [default: the best]
-    #[arg(long, value_name = "ENGINE")]
-    engine: Option<EngineKind>,
-
-    /// Threads; in a folder, pictures at one time
-    #[arg(
-        long, value_name = "N",
-        value_parser = clap::value_parser!(u16).range(1..=1024)
-    )]
-    threads: Option<u16>,
+    #[command(flatten)]
+    how: Conversion,
 
     /// Quality of .jpg files
     #[arg(
@@ -155,12 +97,15 @@ const EXAMPLES: &str = "\
 
 /// Converts, and tells.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let recipe = recipe::Recipe::new(options)?;
+    let recipe = recipe::Recipe::new(&options.how)?;
     if options.input.is_dir() { folder::run(options, &recipe) } else { one::run(options, &recipe) }
 }
 
 #[cfg(test)]
 mod tests {
+    use tenure::PixelFormat;
+    use tenure::image::Filter;
+
     use super::*;
 
     #[test]

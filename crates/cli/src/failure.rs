@@ -57,6 +57,28 @@ pub(crate) enum Failure {
     /// No converted picture.
     #[error(transparent)]
     Convert(#[from] crate::convert::Problem),
+    /// A camera was not published.
+    #[cfg(linux_like)]
+    #[error(transparent)]
+    Run(#[from] crate::run::Problem),
+    /// Nothing came of a stream.
+    #[cfg(linux_like)]
+    #[error(transparent)]
+    Stream(#[from] crate::stream::Problem),
+    /// There is no page of streams.
+    #[cfg(linux_like)]
+    #[error(transparent)]
+    View(#[from] crate::view::Problem),
+    /// A system without streams.
+    #[cfg(not(linux_like))]
+    #[error(
+        "tenure {command} does not work on {}: streams are sealed memory files, which Linux has",
+        std::env::consts::OS
+    )]
+    NotHere {
+        /// The command.
+        command: &'static str,
+    },
     /// No plan.
     #[error(transparent)]
     Plan(#[from] crate::plan::Problem),

@@ -1,5 +1,5 @@
-//! The command `tenure`: what this machine offers to tensors, how fast it is, what its cameras see,
-//! pictures as models want them, and what is in files of tensors.
+//! The command `tenure`: cameras to every process that wants them, what this machine offers to
+//! tensors and how fast it is, pictures as models want them, and what is in files of tensors.
 //!
 //! One file for each subcommand, with a folder of the same name for its parts. A subcommand
 //! gathers a report first and shows it afterwards, as text or as JSON, so that both say the same.
@@ -14,7 +14,11 @@
 
 mod bench;
 mod capture;
+#[cfg(linux_like)]
+mod clock;
 mod convert;
+#[cfg(not(linux_like))]
+mod elsewhere;
 mod failure;
 mod info;
 mod inspect;
@@ -25,7 +29,17 @@ mod output;
 mod page;
 mod plan;
 mod progress;
+#[cfg(linux_like)]
+mod run;
+#[cfg(linux_like)]
+mod stop;
+#[cfg(linux_like)]
+mod stream;
+#[cfg(linux_like)]
+mod top;
 mod units;
+#[cfg(linux_like)]
+mod view;
 
 use std::process::ExitCode;
 
@@ -55,5 +69,21 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Plan(options) => plan::run(options),
         Command::Inspect(options) => inspect::run(options),
         Command::Load(options) => load::run(options),
+        #[cfg(linux_like)]
+        Command::Run(options) => run::run(options),
+        #[cfg(not(linux_like))]
+        Command::Run(_) => elsewhere::run("run"),
+        #[cfg(linux_like)]
+        Command::Stream(options) => stream::run(options),
+        #[cfg(not(linux_like))]
+        Command::Stream(_) => elsewhere::run("stream"),
+        #[cfg(linux_like)]
+        Command::Top(options) => top::run(options),
+        #[cfg(not(linux_like))]
+        Command::Top(_) => elsewhere::run("top"),
+        #[cfg(linux_like)]
+        Command::View(options) => view::run(options),
+        #[cfg(not(linux_like))]
+        Command::View(_) => elsewhere::run("view"),
     }
 }

@@ -4,7 +4,11 @@
 
 use clap::{Parser, Subcommand};
 
+#[cfg(not(linux_like))]
+use crate::elsewhere;
 use crate::{bench, capture, convert, info, inspect, load, plan};
+#[cfg(linux_like)]
+use crate::{run, stream, top, view};
 
 /// The command and what it was given.
 #[derive(Debug, Parser)]
@@ -22,6 +26,8 @@ pub(crate) struct Options {
 
 const EXAMPLES: &str = "\
 \x1b[1m\x1b[4mExamples:\x1b[0m
+  tenure run               a camera (or a test one) as streams of frames
+  tenure stream ls         the streams that there are
   tenure info              what works on this machine, and why the rest does not
   tenure bench mem shm     compare two memories
   tenure capture /dev/video0 --frames 10 -o frames
@@ -40,6 +46,34 @@ const EXAMPLES: &str = "\
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Publish a camera for every process that wants its frames
+    #[cfg(linux_like)]
+    #[command(long_about = run::ABOUT)]
+    Run(Box<run::Options>),
+    /// Publish a camera for every process that wants its frames
+    #[cfg(not(linux_like))]
+    Run(elsewhere::Options),
+    /// List, look at, record and replay streams
+    #[cfg(linux_like)]
+    #[command(long_about = stream::ABOUT)]
+    Stream(stream::Options),
+    /// List, look at, record and replay streams
+    #[cfg(not(linux_like))]
+    Stream(elsewhere::Options),
+    /// Watch streams, their slots and consumers, and memory by kind
+    #[cfg(linux_like)]
+    #[command(long_about = top::ABOUT)]
+    Top(top::Options),
+    /// Watch streams, their slots and consumers, and memory by kind
+    #[cfg(not(linux_like))]
+    Top(elsewhere::Options),
+    /// Show all streams on a page for browsers of this machine
+    #[cfg(linux_like)]
+    #[command(long_about = view::ABOUT)]
+    View(view::Options),
+    /// Show all streams on a page for browsers of this machine
+    #[cfg(not(linux_like))]
+    View(elsewhere::Options),
     /// Show which memories work here, and why the others do not
     #[command(long_about = info::ABOUT)]
     Info(info::Options),
@@ -77,7 +111,10 @@ mod tests {
     fn help_fits_80_columns() {
         let mut command = Options::command();
         let mut pages = vec![command.render_long_help().to_string()];
-        for name in ["info", "bench", "capture", "convert", "plan", "inspect", "load"] {
+        for name in [
+            "run", "stream", "top", "view", "info", "bench", "capture", "convert", "plan",
+            "inspect", "load",
+        ] {
             let command = command.find_subcommand_mut(name).unwrap();
             pages.push(command.render_long_help().to_string());
             pages.push(command.render_help().to_string());
@@ -86,8 +123,8 @@ mod tests {
                 pages.push(below.render_help().to_string());
             }
         }
-        for line in pages.iter().flat_map(|page| page.lines()) {
-            assert!(line.chars().count() <= 80, "{line}");
-        }
+        let lines = pages.iter().flat_map(|page| page.lines());
+        let long: Vec<&str> = lines.filter(|line| line.chars().count() > 80).collect();
+        assert!(long.is_empty(), "{long:#?}");
     }
 }

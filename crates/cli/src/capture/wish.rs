@@ -26,7 +26,7 @@ pub(crate) enum NoWish {
 
 /// A format of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     /// Pixels, in whatever code of the camera's means them.
     Pixels(PixelFormat),
     /// Exactly this code of V4L2's.
@@ -98,13 +98,13 @@ impl FromStr for Size {
 }
 
 /// Frames a second.
-pub(super) fn rate(word: &str) -> Result<f64, NoWish> {
+pub(crate) fn rate(word: &str) -> Result<f64, NoWish> {
     let rate = word.trim().parse::<f64>().ok();
     rate.filter(|rate| rate.is_finite() && *rate > 0.0).ok_or(NoWish::Rate)
 }
 
 /// A time.
-pub(super) fn seconds(word: &str) -> Result<Duration, NoWish> {
+pub(crate) fn seconds(word: &str) -> Result<Duration, NoWish> {
     const MOST: f64 = 3600.0;
     let seconds = word.trim().parse::<f64>().ok();
     let seconds = seconds.filter(|seconds| *seconds > 0.0 && *seconds <= MOST);

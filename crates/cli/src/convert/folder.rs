@@ -59,7 +59,7 @@ pub(super) fn run(options: &Options, recipe: &Recipe<'_>) -> Result<(), Failure>
     };
     fs::create_dir_all(&options.output).map_err(failed)?;
 
-    let processor = recipe.processor(Some(1))?;
+    let processor = recipe.processor(Some(1), options.explain)?;
     let results = convert_all(options, recipe, &processor, &pairs, ending);
     let mut report =
         Report { folder: options.output.display().to_string(), pictures: vec![], failed: vec![] };
@@ -95,7 +95,7 @@ fn convert_all(
     ending: Ending,
 ) -> Vec<Result<Done, Problem>> {
     let here = || thread::available_parallelism().map_or(1, usize::from);
-    let threads = options.threads.map_or_else(here, usize::from).clamp(1, pairs.len().max(1));
+    let threads = options.how.threads.map_or_else(here, usize::from).clamp(1, pairs.len().max(1));
     let progress = Progress::new(pairs.len());
     let next = AtomicUsize::new(0);
     let results = Mutex::new(BTreeMap::new());

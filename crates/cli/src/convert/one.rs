@@ -22,7 +22,7 @@ pub(super) fn run(options: &Options, recipe: &Recipe<'_>) -> Result<(), Failure>
         return Err(Problem::IntoFolder { input, output }.into());
     }
     let ending = Ending::of(&options.output)?;
-    let processor = recipe.processor(options.threads.map(usize::from))?;
+    let processor = recipe.processor(options.how.threads.map(usize::from), options.explain)?;
     if options.explain {
         let report = explain(options, recipe, &processor, ending)?;
         return if options.json {

@@ -7,22 +7,34 @@ use tenure::{Colour, DType, PixelFormat, TensorDyn, TensorMemory};
 
 use super::target::Ending;
 use super::words::{FitWord, Flip};
-use super::{Options, Problem};
+use super::{Conversion, Problem};
 
 /// What is done to every picture.
 #[derive(Debug)]
-pub(super) struct Recipe<'a> {
-    options: &'a Options,
+pub(crate) struct Recipe<'a> {
+    options: &'a Conversion,
     /// All but the colours of the source.
     convert: Convert,
     pub(super) dtype: DType,
 }
 
+/// What is made of one picture.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    pub(crate) convert: Convert,
+    pub(crate) format: PixelFormat,
+    pub(crate) dtype: DType,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    /// How luma and chroma are written, if the result has them.
+    pub(crate) colour: Option<Colour>,
+}
+
 impl Recipe<'_> {
     /// Checks what can be checked without a picture.
-    pub(super) fn new(options: &Options) -> Result<Recipe<'_>, Problem> {
+    pub(crate) fn new(options: &Conversion) -> Result<Recipe<'_>, Problem> {
         let fill = options.fill.unwrap_or_default();
-        let fit = match options.fit {
+        let fit = match options.fit.unwrap_or(FitWord::Stretch) {
             FitWord::Letterbox => Fit::Letterbox { fill: fill.0 },
             _ if options.fill.is_some() => {
                 return Err(Problem::OptionFor { option: "--fill", for_what: "--fit letterbox" });
@@ -57,23 +69,28 @@ impl Recipe<'_> {
     }
 
     /// A processor that works as asked for, with so many threads.
-    pub(super) fn processor(&self, threads: Option<usize>) -> Result<ImageProcessor, Problem> {
+    pub(super) fn processor(
+        &self,
+        threads: Option<usize>,
+        explain: bool,
+    ) -> Result<ImageProcessor, Problem> {
         let engines = match self.options.engine {
             Some(engine) => Some(vec![engine]),
-            None if self.options.explain => Some(EngineKind::all().collect()),
+            None if explain => Some(EngineKind::all().collect()),
             None => None,
         };
         Ok(ImageProcessor::with_config(&ImageProcessorConfig { engines, threads })?)
     }
 
-    /// The conversion of this picture, and the tensor that it goes into.
-    pub(super) fn prepare(
-        &self,
-        source: &TensorDyn,
-        ending: Ending,
-    ) -> Result<(Convert, TensorDyn), Problem> {
+    /// The same with as many threads as were asked for.
+    #[cfg(linux_like)]
+    pub(crate) fn usual_processor(&self) -> Result<ImageProcessor, Problem> {
+        self.processor(self.options.threads.map(usize::from), false)
+    }
+
+    /// What this picture becomes; `alpha` if it may keep its own.
+    pub(crate) fn wanted(&self, source: &TensorDyn, alpha: bool) -> Wanted {
         let options = self.options;
-        ending.check(self.dtype)?;
         let mut convert = self.convert.clone();
         let given = options.matrix.is_some() || options.range.is_some();
         if given {
@@ -85,15 +102,26 @@ impl Recipe<'_> {
         let from = source.format().unwrap_or(PixelFormat::Rgb);
         let format = options.format.unwrap_or(match from {
             PixelFormat::Grey => PixelFormat::Grey,
-            _ if from.channels() == 4 && ending.has_alpha() => PixelFormat::Rgba,
+            _ if from.channels() == 4 && alpha => PixelFormat::Rgba,
             _ => PixelFormat::Rgb,
         });
         let (width, height) = self.size(source);
+        let colour = convert.colour.or(source.colour()).filter(|_| format.is_yuv());
+        Wanted { convert, format, dtype: self.dtype, width, height, colour }
+    }
+
+    /// The conversion of this picture, and the tensor that it goes into.
+    pub(super) fn prepare(
+        &self,
+        source: &TensorDyn,
+        ending: Ending,
+    ) -> Result<(Convert, TensorDyn), Problem> {
+        ending.check(self.dtype)?;
+        let Wanted { convert, format, dtype, width, height, colour } =
+            self.wanted(source, ending.has_alpha());
         let heap = Some(TensorMemory::Mem);
-        let mut target = TensorDyn::image(width, height, format, self.dtype, None, heap, None)?;
-        if format.is_yuv() {
-            target.set_colour(convert.colour.or(source.colour()));
-        }
+        let mut target = TensorDyn::image(width, height, format, dtype, None, heap, None)?;
+        target.set_colour(colour);
         Ok((convert, target))
     }
 

@@ -25,7 +25,7 @@ pub(crate) enum Ending {
 
 impl Ending {
     /// By the name of the file.
-    pub(super) fn of(path: &Path) -> Result<Ending, Problem> {
+    pub(crate) fn of(path: &Path) -> Result<Ending, Problem> {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
         match ending.as_deref() {
             Some("png") => Ok(Ending::Png),
@@ -51,7 +51,7 @@ impl Ending {
     }
 
     /// Whether it can hold such elements.
-    pub(super) fn check(self, dtype: DType) -> Result<(), Problem> {
+    pub(crate) fn check(self, dtype: DType) -> Result<(), Problem> {
         match self {
             Ending::Png | Ending::Jpg if dtype != DType::U8 => {
                 Err(Problem::NotBytes { ending: self, dtype })
@@ -62,7 +62,7 @@ impl Ending {
 }
 
 /// Writes a tensor, whole or not at all; says how many bytes the file has.
-pub(super) fn write(
+pub(crate) fn write(
     path: &Path,
     ending: Ending,
     tensor: &TensorDyn,

@@ -10,7 +10,7 @@ use crate::capture::Size;
 
 /// A word that is none of these.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoWord {
+pub(crate) enum NoWord {
     /// No raw frame.
     #[error("say FORMAT:WIDTHxHEIGHT, like nv12:1920x1080")]
     Raw,
@@ -30,9 +30,9 @@ pub(super) enum NoWord {
 
 /// The pixels of a raw frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RawFrame {
-    pub(super) format: PixelFormat,
-    pub(super) size: Size,
+pub(crate) struct RawFrame {
+    pub(crate) format: PixelFormat,
+    pub(crate) size: Size,
 }
 
 impl FromStr for RawFrame {
@@ -49,7 +49,7 @@ impl FromStr for RawFrame {
 
 /// Red, green, blue and alpha.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fill(pub(super) [u8; 4]);
+pub(crate) struct Fill(pub(super) [u8; 4]);
 
 impl Default for Fill {
     /// What YOLO models were trained with.
@@ -73,7 +73,7 @@ impl FromStr for Fill {
 
 /// What values are multiplied by.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Scale(pub(super) f32);
+pub(crate) struct Scale(pub(super) f32);
 
 impl FromStr for Scale {
     type Err = NoWord;
@@ -104,7 +104,7 @@ pub(super) fn region(word: &str) -> Result<Region, NoWord> {
 
 /// How a picture of another shape is fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum FitWord {
+pub(crate) enum FitWord {
     /// Over all of it
     Stretch,
     /// As large as fits
@@ -115,7 +115,7 @@ pub(super) enum FitWord {
 
 /// What is mirrored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Flip {
+pub(crate) enum Flip {
     /// Left to right
     Horizontal,
     /// Top to bottom
@@ -126,7 +126,7 @@ pub(super) enum Flip {
 
 /// Known normalisations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum NormalizeWord {
+pub(crate) enum NormalizeWord {
     /// Values as they are
     None,
     /// What models trained on ImageNet want
@@ -144,7 +144,7 @@ impl NormalizeWord {
 
 /// Matrices of luma and chroma.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum MatrixWord {
+pub(crate) enum MatrixWord {
     /// Standard definition, JPEG
     Bt601,
     /// High definition
@@ -154,7 +154,17 @@ pub(super) enum MatrixWord {
 }
 
 impl MatrixWord {
-    pub(super) fn matrix(self) -> ColourMatrix {
+    /// The word for a matrix.
+    #[cfg(linux_like)]
+    pub(crate) fn of(matrix: ColourMatrix) -> MatrixWord {
+        match matrix {
+            ColourMatrix::Bt601 => MatrixWord::Bt601,
+            ColourMatrix::Bt709 => MatrixWord::Bt709,
+            ColourMatrix::Bt2020 => MatrixWord::Bt2020,
+        }
+    }
+
+    pub(crate) fn matrix(self) -> ColourMatrix {
         match self {
             MatrixWord::Bt601 => ColourMatrix::Bt601,
             MatrixWord::Bt709 => ColourMatrix::Bt709,
@@ -165,7 +175,7 @@ impl MatrixWord {
 
 /// Ranges of luma and chroma.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum RangeWord {
+pub(crate) enum RangeWord {
     /// 16 to 235
     Limited,
     /// 0 to 255
@@ -173,7 +183,16 @@ pub(super) enum RangeWord {
 }
 
 impl RangeWord {
-    pub(super) fn range(self) -> ColourRange {
+    /// The word for a range.
+    #[cfg(linux_like)]
+    pub(crate) fn of(range: ColourRange) -> RangeWord {
+        match range {
+            ColourRange::Limited => RangeWord::Limited,
+            ColourRange::Full => RangeWord::Full,
+        }
+    }
+
+    pub(crate) fn range(self) -> ColourRange {
         match self {
             RangeWord::Limited => ColourRange::Limited,
             RangeWord::Full => ColourRange::Full,

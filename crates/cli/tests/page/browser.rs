@@ -2,6 +2,7 @@
 //!
 //! Chromium takes commands as JSON objects that end with a zero byte, and answers likewise; what
 //! it prints to the console and what goes wrong in a page comes the same way.
+#![allow(dead_code, reason = "each file of tests uses a part of it")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -123,7 +124,12 @@ impl Browser {
 
     /// Opens a file and waits until it is drawn.
     pub(crate) fn open(&mut self, path: &str) {
-        self.call("Page.navigate", json!({"url": format!("file://{path}")}));
+        self.go(&format!("file://{path}"));
+    }
+
+    /// Opens an address and waits until it is drawn.
+    pub(crate) fn go(&mut self, address: &str) {
+        self.call("Page.navigate", json!({"url": address}));
         self.wait("loading", |message| message["method"] == "Page.loadEventFired");
         self.drawn();
     }
@@ -141,6 +147,15 @@ impl Browser {
         let answer = self.call("Runtime.evaluate", all);
         assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
         answer["result"]["value"].clone()
+    }
+
+    /// Waits until an expression is true.
+    pub(crate) fn until(&mut self, expression: &str) {
+        let began = std::time::Instant::now();
+        while self.ask(expression) != true {
+            assert!(began.elapsed() < LONGEST, "it never came: {expression}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// The text of what a selector finds, each as one string.

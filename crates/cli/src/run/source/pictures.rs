@@ -1,0 +1,98 @@
+//! Picture files: one that stays, or those of a folder in turn, each decoded straight into its slot.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tenure::TensorMemory;
+use tenure::image::codec;
+use tenure::stream::{Publisher, Spec};
+use tenure::{DType, TensorDyn};
+
+use super::{Source, Taken, Tensor};
+use crate::clock;
+use crate::run::Problem;
+use crate::run::pace::Pace;
+use crate::stop::Stop;
+
+/// One picture or several.
+pub(super) struct Pictures {
+    about: String,
+    files: Vec<PathBuf>,
+    /// A single picture is decoded once, and published again and again.
+    still: Option<TensorDyn>,
+    /// The next to show.
+    at: usize,
+    pace: Pace,
+    once: bool,
+}
+
+impl Pictures {
+    pub(super) fn open(path: &Path, fps: f64, once: bool) -> Result<Pictures, Problem> {
+        let (files, still, about);
+        if path.is_dir() {
+            files = pictures_of(path)?;
+            still = None;
+            about = format!("{}, {} pictures", path.display(), files.len());
+        } else {
+            let picture = codec::read_file(path, Some(TensorMemory::Shm))
+                .map_err(|cause| Problem::Picture { path: path.to_owned(), cause })?;
+            files = vec![path.to_owned()];
+            still = Some(picture);
+            about = format!("{}, one picture", path.display());
+        }
+        Ok(Pictures { about, files, still, at: 0, pace: Pace::new(fps), once })
+    }
+}
+
+/// The picture files of a folder, by name.
+fn pictures_of(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let failed = |cause| Problem::Read { path: folder.to_owned(), cause };
+    let mut files = vec![];
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_file() && codec::FileFormat::of_name(&path).is_ok() {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        return Err(Problem::NoPictures(folder.to_owned()));
+    }
+    files.sort();
+    Ok(files)
+}
+
+impl Source for Pictures {
+    fn about(&self) -> String {
+        self.about.clone()
+    }
+
+    fn next(&mut self, frames: &mut Publisher, stop: &Stop) -> Result<Option<Taken>, Problem> {
+        if self.once && self.at == self.files.len() {
+            return Ok(None);
+        }
+        if self.pace.wait(stop).is_none() {
+            return Ok(None);
+        }
+        let timestamp = clock::now();
+        let Some(path) = self.files.get(self.at % self.files.len().max(1)) else {
+            return Ok(None);
+        };
+        let tensor = match &self.still {
+            Some(picture) => Tensor::Brought(picture.share()),
+            None => Tensor::Filled(decode(path, frames)?),
+        };
+        self.at = if self.once { self.at + 1 } else { (self.at + 1) % self.files.len() };
+        Ok(Some(Taken { tensor, timestamp, missed: 0 }))
+    }
+}
+
+fn decode(path: &Path, frames: &mut Publisher) -> Result<tenure::stream::Slot, Problem> {
+    let bytes = fs::read(path).map_err(|cause| Problem::Read { path: path.to_owned(), cause })?;
+    let failed = |cause| Problem::Picture { path: path.to_owned(), cause };
+    let head = codec::inspect(&bytes).map_err(failed)?;
+    let spec = Spec::image_of(head.format, DType::U8, head.width, head.height, None)?;
+    let slot = frames.claim_as(&spec)?;
+    let mut target = slot.tensor().share();
+    codec::decode_into(&bytes, &mut target).map_err(failed)?;
+    Ok(slot)
+}

@@ -1,0 +1,65 @@
+//! `tenure stream`: the streams of this machine, one file for each thing to do with them.
+//!
+//! `recording` is what `record` writes and `replay` reads; `fill` brings bytes into slots, `words`
+//! says what frames look like.
+
+mod fill;
+mod ls;
+mod problem;
+mod record;
+mod recording;
+mod replay;
+mod stat;
+mod tap;
+mod words;
+
+use crate::failure::Failure;
+pub(crate) use fill::{Unfilled, fill};
+pub(crate) use problem::Problem;
+pub(crate) use words::{frame_words, slot_signs};
+
+/// What `tenure stream` is told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What can be done.
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List the streams of this machine
+    #[command(long_about = ls::ABOUT)]
+    Ls(ls::Options),
+    /// Show slots, consumers and rates of a stream
+    #[command(long_about = stat::ABOUT)]
+    Stat(stat::Options),
+    /// Write frames of a stream to files
+    #[command(long_about = tap::ABOUT)]
+    Tap(tap::Options),
+    /// Keep all frames of a stream in a folder
+    #[command(long_about = record::ABOUT)]
+    Record(record::Options),
+    /// Publish what was recorded, at the times it was
+    #[command(long_about = replay::ABOUT)]
+    Replay(replay::Options),
+}
+
+/// What `tenure help stream` begins with.
+pub(crate) const ABOUT: &str = "\
+List, look at, record and replay streams.
+
+A stream is published by one process under a name, and read by any number of
+others without a copy. Its socket is in the directory $TENURE_STREAM_DIR,
+$XDG_RUNTIME_DIR/tenure or /run/tenure.";
+
+/// Does what is asked for.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    match &options.command {
+        Command::Ls(options) => ls::run(options),
+        Command::Stat(options) => stat::run(options),
+        Command::Tap(options) => tap::run(options),
+        Command::Record(options) => record::run(options),
+        Command::Replay(options) => replay::run(options),
+    }
+}

@@ -1,0 +1,101 @@
+//! Why nothing came of a stream: one line each, with what would help.
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tenure::DType;
+use tenure::stream;
+
+use crate::page::for_people;
+
+/// Why nothing came of a stream.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Problem {
+    /// The stream said no.
+    #[error("{}", for_people(&.0.to_string()))]
+    Stream(stream::Error),
+    /// There is no such stream.
+    #[error("nobody publishes stream `{name}`: {}", streams_words(there))]
+    NoStream {
+        /// What was asked for.
+        name: String,
+        /// The streams that there are.
+        there: Vec<String>,
+    },
+    /// A tensor was refused.
+    #[error(transparent)]
+    Tensor(#[from] tenure::Error),
+    /// No frame came.
+    #[error("stream `{name}` gave no frame within {} s: is its producer stuck?", after.as_secs_f64())]
+    NoFrame {
+        /// The stream.
+        name: String,
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// A name that does not tell what to write.
+    #[error(transparent)]
+    Convert(#[from] crate::convert::Problem),
+    /// What is no picture.
+    #[error("frames of `{name}` are no pictures ({dtype} {shape:?}): write .npy or .raw")]
+    NoPicture {
+        /// The stream.
+        name: String,
+        /// Its elements.
+        dtype: DType,
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+    /// A file that cannot be written.
+    #[error("{} cannot be written: {}", path.display(), for_people(&cause.to_string()))]
+    Write {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        cause: Box<dyn Error + Send + Sync>,
+    },
+    /// A file that cannot be read.
+    #[error("{} cannot be read: {}", path.display(), for_people(&cause.to_string()))]
+    Read {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// Something is there.
+    #[error("{} is there already: name another folder with -o", .0.display())]
+    Exists(PathBuf),
+    /// A folder that is no recording.
+    #[error("{}: {reason}", path.display())]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl From<stream::Error> for Problem {
+    fn from(error: stream::Error) -> Problem {
+        match error {
+            stream::Error::NoStream { name, .. } => Problem::NoStream { name, there: there() },
+            other => Problem::Stream(other),
+        }
+    }
+}
+
+/// The streams that can be had.
+fn there() -> Vec<String> {
+    let streams = stream::list().unwrap_or_default().into_iter().filter(|stream| stream.alive);
+    streams.map(|stream| stream.name).collect()
+}
+
+fn streams_words(there: &[String]) -> String {
+    if there.is_empty() {
+        let directory = stream::directory();
+        return format!("there is no stream in {}; `tenure run` makes some", directory.display());
+    }
+    format!("there are {}", there.join(", "))
+}
