@@ -39,7 +39,7 @@ const BARS: [[u8; 3]; 8] = [
 ];
 /// Digits, five pixels across and seven down; the lowest bit is on the right.
 const DIGITS: [[u8; 7]; 10] = [
-    [14, 17, 19, 21, 25, 17, 14],
+    [14, 17, 17, 17, 17, 17, 14],
     [4, 12, 4, 4, 4, 4, 14],
     [14, 17, 1, 2, 4, 8, 31],
     [31, 2, 4, 2, 1, 17, 14],
@@ -172,6 +172,11 @@ impl Card {
         let (across, down) = (6 * scale, 7 * scale);
         let left = (self.width - across * SHOWN as usize) / 2;
         let top = self.height - self.height / 8 - down / 2;
+        // A frame around them, so that they can be read before any ramp.
+        for row in rows.iter_mut().skip(top - scale).take(down + 2 * scale) {
+            let width = across * SHOWN as usize + scale;
+            row.iter_mut().skip(left - scale).take(width).for_each(|pixel| *pixel = BLACK);
+        }
         for place in 0..SHOWN {
             let digit = number / 10u64.pow(SHOWN - 1 - place) % 10;
             let digit = DIGITS.get(digit as usize).copied().unwrap_or_default();
