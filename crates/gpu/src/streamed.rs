@@ -390,6 +390,6 @@ pub(crate) fn count(library: &str, needs: &str, code: Code, count: c_int) -> Res
 /// Text that a driver wrote into a place of ours.
 pub(crate) fn text(bytes: &[c_char]) -> String {
     let bytes: Vec<u8> =
-        bytes.iter().map(|byte| byte.cast_unsigned()).take_while(|byte| *byte != 0).collect();
+        bytes.iter().map(|byte| byte.to_ne_bytes()[0]).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -85,12 +85,12 @@ fn publish(
         Tensor::Brought(tensor) if can_be_shared(&tensor) => {
             (memory, copied) = (tensor.memory(), false);
             sequence = frames.publish_tensor(&tensor, meta)?.sequence;
-            converted = convert(camera, inputs.as_deref_mut(), &tensor)?;
+            converted = convert(camera, inputs, &tensor)?;
         }
         Tensor::Brought(tensor) => {
             (memory, copied) = (tensor.memory(), true);
             sequence = frames.publish_copy(&tensor, meta)?.sequence;
-            converted = convert(camera, inputs.as_deref_mut(), &tensor)?;
+            converted = convert(camera, inputs, &tensor)?;
         }
     }
     if let Some((slot, placement)) = converted {

@@ -158,7 +158,7 @@ fn class(kind: vk::PhysicalDeviceType) -> Class {
 
 fn words(text: &[std::ffi::c_char]) -> String {
     let bytes: Vec<u8> =
-        text.iter().map(|byte| byte.cast_unsigned()).take_while(|b| *b != 0).collect();
+        text.iter().map(|byte| byte.to_ne_bytes()[0]).take_while(|b| *b != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
