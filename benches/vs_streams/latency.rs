@@ -73,7 +73,8 @@ pub(crate) struct Bell {
 impl Bell {
     pub(crate) fn new() -> Result<Bell, Error> {
         let directory = tempfile::tempdir()?;
-        let bell = eventfd(0, EventfdFlags::CLOEXEC)?;
+        // Counted one by one, should the consumer lag behind.
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE)?;
         let consumer = Consumer::start(directory.path(), "eventfd")?;
         share::send(&consumer.told, &[], &[rustix::fd::AsFd::as_fd(&bell)])?;
         Ok(Bell { bell, consumer: vec![consumer], _directory: directory })

@@ -8,6 +8,8 @@ use tenure::{DType, Tensor, TensorMemory};
 use tenure_benches::{Bench, Error, Stopwatch, Unit};
 
 const WORDS: usize = (8 << 20) / 8;
+/// Slots of a stream with one consumer: what it may hold, and what the producer claims.
+const SLOTS: usize = 3 + 2;
 /// Frames of one measurement.
 const FRAMES: usize = 8;
 
@@ -39,13 +41,15 @@ pub(crate) fn rows(bench: &mut Bench) -> Result<(), Error> {
         }
         Ok(all / FRAMES as f64)
     };
-    let here = Tensor::<u64>::new(&[WORDS], Some(TensorMemory::Mem), None)?;
-    let local = || -> Result<f64, Error> {
+    // As many as the stream has, and written as a frame is: so the caches hold as much of it.
+    let here = (0..SLOTS).map(|_| Tensor::<u64>::new(&[WORDS], Some(TensorMemory::Mem), None));
+    let here: Vec<Tensor<u64>> = here.collect::<Result<_, _>>()?;
+    let mut turns = here.iter().cycle();
+    let mut local = || -> Result<f64, Error> {
         let mut all = 0.0;
-        for _ in 0..FRAMES {
-            // Written as a frame is, so that the caches hold as much of it.
-            here.fill(7)?;
-            all += sum(&here)?;
+        for frame in turns.by_ref().take(FRAMES) {
+            frame.fill(7)?;
+            all += sum(frame)?;
         }
         Ok(all / FRAMES as f64)
     };
