@@ -20,6 +20,8 @@ pub(crate) struct Limits {
     pub(crate) claims: usize,
     /// Credits granted at one time, to all consumers.
     pub(crate) credits: usize,
+    /// Credits granted to one consumer.
+    pub(crate) credits_each: usize,
     /// Consumers at one time.
     pub(crate) consumers: usize,
     /// Slots ever, owned and borrowed.
@@ -145,7 +147,8 @@ impl<L> Accounts<L> {
             return Err(Refused::Consumers { there });
         }
         let granted = self.granted();
-        match asked.max(1).min(self.limits.credits.saturating_sub(granted)) {
+        let left = self.limits.credits.saturating_sub(granted);
+        match asked.clamp(1, self.limits.credits_each.max(1)).min(left) {
             0 => Err(Refused::Credits { granted }),
             credits => Ok(credits),
         }

@@ -13,7 +13,7 @@ mod service;
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tenure_memory::{Fence, TensorMemory};
@@ -311,10 +311,16 @@ impl Drop for Publisher {
     fn drop(&mut self) {
         self.shared.door.close(&self.shared.place);
         self.shared.with(Core::farewell);
+        let lends = self.shared.with(|core| core.accounts.lends());
         match self.thread.take() {
+            Some(thread) if !lends => drop(thread.join()),
             // It ends when consumers have given back what the user lent, which nobody waits for.
-            Some(_) if self.shared.with(|core| core.accounts.lends()) => {}
-            Some(thread) => drop(thread.join()),
+            Some(_) => {}
+            None if lends => {
+                let shared = Arc::clone(&self.shared);
+                let name = "tenure-stream".to_owned();
+                let _ = thread::Builder::new().name(name).spawn(move || shared.serve_on());
+            }
             None => {}
         }
     }

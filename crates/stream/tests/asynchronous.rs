@@ -14,16 +14,16 @@ use stage::{Stage, publish, whole};
 fn frames_are_awaited() {
     let stage = Stage::new();
     let mut publisher = stage.words("words", 64);
-    let subscriber = stage.subscriber("words").follow(true).credits(20).open().unwrap();
+    let subscriber = stage.subscriber("words").follow(true).credits(16).open().unwrap();
     let mut frames = AsyncSubscriber::new(subscriber).unwrap();
     let publishing = std::thread::spawn(move || {
-        for sequence in 0..20 {
+        for sequence in 0..16 {
             std::thread::sleep(Duration::from_millis(5));
             publish(&mut publisher, sequence).unwrap();
         }
     });
     async_io::block_on(async {
-        for sequence in 0..20 {
+        for sequence in 0..16 {
             let frame = frames.next().await.unwrap();
             whole(&frame);
             assert_eq!(frame.sequence(), sequence);

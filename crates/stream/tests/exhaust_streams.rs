@@ -87,9 +87,9 @@ fn memory_that_could_not_be_taken_is_sent_again() {
 fn a_small_dev_shm_is_enough() {
     small_shm::with_small_shm("a_small_dev_shm_is_enough", || {
         let stage = Stage::new();
-        // Eight mebibytes in a frame.
-        let mut publisher = stage.words("s", 1 << 20);
-        let mut subscriber = stage.subscriber("s").open().unwrap();
+        // Twice as much in a frame.
+        let mut publisher = stage.words("s", 1 << 18);
+        let mut subscriber = stage.subscriber("s").credits(1).open().unwrap();
         for sequence in 0..4 {
             publish(&mut publisher, sequence).unwrap();
             drop(next(&mut subscriber));
@@ -103,7 +103,7 @@ fn without_memory_fewer_are_let_in() {
         // SAFETY: a signal of this process to ignore.
         unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
         let stage = Stage::new();
-        let mut publisher = stage.publisher("s").spec(words_spec(1 << 20)).open().unwrap();
+        let mut publisher = stage.publisher("s").spec(words_spec(1 << 18)).open().unwrap();
         let mut first = stage.subscriber("s").credits(1).open().unwrap();
         // From now on no memory file can be so large.
         limits::limited(Resource::Fsize, 1 << 20, || {

@@ -27,8 +27,8 @@ fn faults() -> i64 {
 fn no_page_faults_and_no_new_mappings() {
     child::alone("no_page_faults_and_no_new_mappings", || {
         let stage = Stage::new();
-        // Two mebibytes, all of which are written and read.
-        let mut publisher = stage.words("s", 1 << 18);
+        // A quarter of a mebibyte, all of which is written and read.
+        let mut publisher = stage.words("s", 1 << 15);
         let mut subscriber = stage.subscriber("s").open().unwrap();
         let mut sequence = 0;
         let mut go = |frames: usize| {

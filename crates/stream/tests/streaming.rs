@@ -491,3 +491,28 @@ fn memory_of_the_user_waits_for_the_device_that_reads_it() {
     rustix::io::write(&done, &[1]).unwrap();
     until("the tensor comes back", || tensor.map().is_ok());
 }
+
+#[test]
+fn what_was_lent_outlives_the_publisher() {
+    for thread in [true, false] {
+        let stage = Stage::new();
+        let builder = stage.publisher("lent");
+        let builder = if thread { builder } else { builder.without_thread() };
+        let mut publisher = builder.open().unwrap();
+        let joining = stage.subscriber("lent");
+        let joining = std::thread::spawn(move || joining.open().unwrap());
+        until("it is there", || {
+            publisher.serve().unwrap();
+            publisher.consumers() == 1
+        });
+        let mut subscriber = joining.join().unwrap();
+        let tensor = Tensor::<u8>::new(&[64], Some(TensorMemory::Shm), None).unwrap();
+        publisher.publish_tensor(&tensor, Meta::new()).unwrap();
+        let frame = subscriber.next(SOON).unwrap().unwrap();
+        drop(publisher);
+        std::thread::sleep(Duration::from_millis(10));
+        assert!(tensor.map().is_err(), "somebody still reads it");
+        drop(frame);
+        until("it comes back", || tensor.map().is_ok());
+    }
+}

@@ -44,6 +44,7 @@ pub struct PublisherBuilder {
     memory: TensorMemory,
     claims: usize,
     credits: usize,
+    credits_each: usize,
     consumers: usize,
     patience: Option<Duration>,
     policy: Option<Policy>,
@@ -59,6 +60,7 @@ impl PublisherBuilder {
             memory: TensorMemory::Shm,
             claims: 2,
             credits: 64,
+            credits_each: 16,
             consumers: 256,
             patience: None,
             policy: None,
@@ -96,6 +98,13 @@ impl PublisherBuilder {
     /// of a camera's own buffers: how many of them may be away.
     pub fn credits(mut self, credits: usize) -> PublisherBuilder {
         self.credits = credits.clamp(1, MOST_SLOTS / 2);
+        self
+    }
+
+    /// How many frames one consumer may hold at one time; 16 if not said. Whoever asks for more
+    /// gets so many.
+    pub fn credits_each(mut self, credits: usize) -> PublisherBuilder {
+        self.credits_each = credits.max(1);
         self
     }
 
@@ -139,6 +148,7 @@ impl PublisherBuilder {
         let limits = Limits {
             claims: self.claims,
             credits: self.credits,
+            credits_each: self.credits_each,
             consumers: self.consumers,
             slots: MOST_SLOTS,
         };

@@ -33,7 +33,7 @@ impl SubscriberBuilder {
             directory: None,
             credits: 3,
             wait: Duration::ZERO,
-            answer_within: Duration::from_secs(5),
+            answer_within: Duration::from_secs(20),
             follow: false,
             explicit_fences: false,
         }
@@ -59,7 +59,8 @@ impl SubscriberBuilder {
         self
     }
 
-    /// How long the producer has to answer; 5 seconds if not said.
+    /// How long the producer has to answer; 20 seconds if not said, because it makes memory for a
+    /// new consumer first.
     pub fn answer_within(mut self, timeout: Duration) -> SubscriberBuilder {
         self.answer_within = timeout;
         self
