@@ -68,7 +68,7 @@ impl TestCamera {
     pub(super) fn new(size: Option<Size>, fps: f64) -> Result<TestCamera, Problem> {
         let size = size.unwrap_or(USUAL);
         let Size { width, height } = size;
-        let possible = |number: u32| (64..=8192).contains(&number) && number % 2 == 0;
+        let possible = |number: u32| (64..=8192).contains(&number) && number.is_multiple_of(2);
         if !possible(width) || !possible(height) {
             return Err(Problem::TestSize { width, height });
         }
