@@ -88,7 +88,7 @@ fn publish(
             converted = convert(camera, inputs, &tensor)?;
         }
         Tensor::Brought(tensor) => {
-            (memory, copied) = (tensor.memory(), true);
+            (memory, copied) = (camera.memory, true);
             sequence = frames.publish_copy(&tensor, meta)?.sequence;
             converted = convert(camera, inputs, &tensor)?;
         }
