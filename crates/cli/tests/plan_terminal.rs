@@ -5,10 +5,9 @@
 mod common;
 
 use std::fmt::Write as _;
-use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-use common::{answer, tenure, with_file};
+use common::{answer, on_a_terminal, tenure, with_file};
 
 /// So much that is in use at once, with sizes so odd, that no search ends by itself.
 fn endless() -> (tempfile::TempDir, String) {
@@ -24,36 +23,6 @@ fn endless() -> (tempfile::TempDir, String) {
         writeln!(text, "b{index},{lower},{},{size}", lower + life).unwrap();
     }
     with_file("endless.csv", &text)
-}
-
-/// Runs it on a terminal and presses Ctrl-C when a word is there; what was seen, and the exit code.
-fn on_a_terminal(arguments: &str, press_at: &str) -> (String, Option<i32>) {
-    // Without `exec` a plain shell would stay in between, and answer Ctrl-C with its own death.
-    let command = format!("exec {} {arguments}", env!("CARGO_BIN_EXE_tenure"));
-    let mut child = Command::new("script")
-        .args(["--quiet", "--return", "--flush", "--command", &command, "/dev/null"])
-        .env("TERM", "xterm")
-        .env("SHELL", "/bin/sh")
-        .env_remove("TENURE_PLANNER")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the command script makes a terminal; Debian has it in bsdutils");
-    let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let (mut seen, mut part, mut pressed) = (vec![], [0; 4096], false);
-    loop {
-        let bytes = screen.read(&mut part).unwrap();
-        if bytes == 0 {
-            break;
-        }
-        seen.extend_from_slice(&part[..bytes]);
-        if !pressed && String::from_utf8_lossy(&seen).contains(press_at) {
-            keys.write_all(b"\x03").unwrap();
-            pressed = true;
-        }
-    }
-    let code = child.wait().unwrap().code();
-    (String::from_utf8_lossy(&seen).into_owned(), code)
 }
 
 #[test]

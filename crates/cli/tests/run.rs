@@ -6,6 +6,7 @@ mod streams;
 
 use std::fs;
 
+use common::on_a_terminal_in;
 use serde_json::json;
 use streams::{Place, number, read};
 
@@ -48,6 +49,17 @@ fn a_pipe_gets_lines_and_a_report() {
         assert!(out.contains(words), "{words}: {out}");
     }
     assert!(!out.contains(['\r', '\x1b']), "{out}");
+}
+
+#[test]
+fn a_terminal_gets_one_line_and_ctrl_c_ends_it() {
+    let place = Place::new();
+    let (seen, code) =
+        on_a_terminal_in(&place.word("s"), "run --size 64x64 --to 32x32", "0 consumers  0 dropped");
+    assert_eq!(code, Some(0), "{seen}");
+    assert!(seen.starts_with("cam0: test camera, nv12 64x64 at 30 fps"), "{seen}");
+    let (_, after) = seen.rsplit_once("\r\x1b[2K").unwrap();
+    assert!(!after.contains(" fps  latency ") && after.contains("copies per frame"), "{seen}");
 }
 
 #[test]

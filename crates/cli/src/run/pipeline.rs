@@ -70,7 +70,7 @@ fn publish(
     camera: &Camera,
     taken: Taken,
     frames: &mut Publisher,
-    mut inputs: Option<&mut Inputs<'_>>,
+    inputs: Option<&mut Inputs<'_>>,
 ) -> Result<Published, Problem> {
     let Taken { tensor, timestamp, missed } = taken;
     let meta = Meta::new().timestamp(timestamp);
@@ -78,7 +78,7 @@ fn publish(
     match tensor {
         // Before anybody else has it; afterwards it cannot be touched.
         Tensor::Filled(slot) => {
-            converted = convert(camera, inputs.as_deref_mut(), &slot)?;
+            converted = convert(camera, inputs, &slot)?;
             (memory, copied) = (slot.memory(), false);
             sequence = slot.publish(meta)?.sequence;
         }
@@ -88,7 +88,7 @@ fn publish(
             converted = convert(camera, inputs, &tensor)?;
         }
         Tensor::Brought(tensor) => {
-            (memory, copied) = (tensor.memory(), true);
+            (memory, copied) = (camera.memory, true);
             sequence = frames.publish_copy(&tensor, meta)?.sequence;
             converted = convert(camera, inputs, &tensor)?;
         }

@@ -47,7 +47,7 @@ fn text(report: &StreamReport, width: usize) -> String {
         &format!("{} in {:.1} s, {:.1} fps now", report.published, report.seconds, report.rate),
     );
     row("memory", &format!("{}, {}", report.memory, units::bytes(report.bytes() as u64)));
-    row("slots", &format!("{} ({} slots)", slot_signs(&report.slots), report.slots.len()));
+    row("slots", &slot_signs(&report.slots));
     row("credits", &format!("{} of {} granted", report.granted, report.credits));
     row("dropped", &format!("{} frames that consumers did not get", report.dropped));
     for one in &report.consumers {
