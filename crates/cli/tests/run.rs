@@ -3,6 +3,8 @@
 
 mod common;
 mod streams;
+#[path = "run/vivid.rs"]
+mod vivid;
 
 use std::fs;
 
