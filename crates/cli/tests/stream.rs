@@ -80,7 +80,7 @@ fn what_is_recorded_is_replayed() {
         json!({"format": "nv12", "width": 64, "height": 64, "matrix": "bt709", "range": "limited"})
     );
     let replay =
-        place.start(&["stream", "replay", &folder, "--wait-for", "1", "--fps", "20", "--json"]);
+        place.start(&["stream", "replay", &folder, "--wait-for", "1", "--fps", "5", "--json"]);
     let raw = place.word("again.raw");
     let taken = place.json(&["stream", "tap", "replay", "-o", &raw, "-n", "6", "--timeout", "30"]);
     assert_eq!(taken["dropped"], 0);

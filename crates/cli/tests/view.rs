@@ -99,7 +99,9 @@ fn only_whoever_knows_the_secret_is_answered() {
 #[test]
 fn frames_are_pictures_with_their_figures() {
     let place = Place::new();
-    let _camera = place.start(&["run", "--size", "640x480", "--to", "32x32", "--json"]);
+    // Slow, so that nothing is lost however busy the machine is.
+    let words = ["run", "--size", "640x480", "--to", "32x32", "--fps", "5", "--json"];
+    let _camera = place.start(&words);
     let served = serve(&place, &["view"]);
     let frame = |path: &str| loop {
         let (status, head, body) = served.ask(path);

@@ -86,7 +86,7 @@ fn words(counted: &Counted, fps: f64) -> String {
     let recent = &counted.recent;
     let consumers = counted.consumers();
     let mut words = format!(
-        "{fps:.1} fps  latency {} (99%: {})  {}  {} copies  {consumers} consumer{}  {} dropped",
+        "{fps:.1} fps  lag {} (99%: {})  {}  {} copies  {consumers} consumer{}  {} dropped",
         time(recent.percentile(50.0)),
         time(recent.percentile(99.0)),
         counted.memory.unwrap_or("-"),
