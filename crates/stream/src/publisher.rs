@@ -240,9 +240,11 @@ impl Publisher {
         slot.publish(meta)
     }
 
-    /// How many consumers there are.
+    /// How many consumers there are: those that get the next frame, if they have a credit left.
     pub fn consumers(&self) -> usize {
-        self.shared.with(|core| core.accounts.consumers().iter().filter(|it| !it.out).count())
+        self.shared.with(|core| {
+            core.accounts.consumers().iter().filter(|it| it.welcome && !it.out).count()
+        })
     }
 
     /// Slots, consumers, rates: the same that other processes get from [`crate::stat`].

@@ -2,6 +2,8 @@
 #![cfg(all(target_os = "linux", not(miri)))]
 #![expect(unsafe_code, reason = "a signal to ignore")]
 
+use std::time::{Duration, Instant};
+
 use rustix::process::Resource;
 use tenure_stream::wire::Fault;
 use tenure_stream::{Error, Subscriber};
@@ -37,7 +39,10 @@ fn thirty_two_descriptors_are_enough_for_some() {
         };
         let words = refused.to_string();
         assert!(words.contains("oo many open files") || words.contains("ulimit"), "{words}");
-        assert!(!all.is_empty());
+        // The last ones took what memory that comes along needs too.
+        assert!(all.len() > 2, "{}", all.len());
+        all.truncate(all.len() - 2);
+        until("they are gone", || publisher.stats().consumers.len() == all.len());
         // Those that are in get frames, or hear why not.
         let mut lost = 0;
         for _ in 0..20 {
@@ -57,10 +62,14 @@ fn thirty_two_descriptors_are_enough_for_some() {
         }
         assert!(lost < 20 * all.len());
         drop(all);
-        until("there is room again", || publisher.stats().consumers.is_empty());
-        let mut subscriber = stage.subscriber("s").open().unwrap();
+        // The other side closes what was theirs in its own time.
+        let mut subscriber = None;
+        until("there is room again", || {
+            subscriber = stage.subscriber("s").open().ok();
+            subscriber.is_some()
+        });
         publish(&mut publisher, sequence).unwrap();
-        drop(next(&mut subscriber));
+        drop(next(&mut subscriber.unwrap()));
     });
 }
 
@@ -119,10 +128,24 @@ fn without_memory_fewer_are_let_in() {
         // A slot for each of the first two: fewer credits than were asked for.
         drop((first, second));
         until("they are gone", || publisher.stats().consumers.is_empty());
+        settled();
         let full = limits::Full::but(5);
         let fewer = stage.subscriber("s").credits(5).open();
         drop(full);
         let granted = fewer.map(|subscriber| subscriber.credits());
         assert!(granted.as_ref().is_ok_and(|credits| (1..5).contains(credits)), "{granted:?}");
     });
+}
+
+/// Waits until nobody closes descriptors any more: the publisher's thread does it in its own time.
+fn settled() {
+    let count = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let (mut before, mut since) = (count(), Instant::now());
+    while since.elapsed() < Duration::from_millis(300) {
+        std::thread::sleep(Duration::from_millis(5));
+        let now = count();
+        if now != before {
+            (before, since) = (now, Instant::now());
+        }
+    }
 }

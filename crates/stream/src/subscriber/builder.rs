@@ -89,7 +89,8 @@ impl SubscriberBuilder {
         let deadline = Instant::now().checked_add(self.wait);
         loop {
             match Subscriber::join(self.clone(), place.clone()) {
-                Err(Error::NoStream { .. }) if deadline.is_none_or(|at| Instant::now() < at) => {
+                // Also if the producer died while it was asked.
+                Err(error) if error.is_over() && deadline.is_none_or(|at| Instant::now() < at) => {
                     std::thread::sleep(LOOK_AGAIN);
                 }
                 answer => return answer,
