@@ -22,55 +22,61 @@ mod stage;
 use stage::{SOON, Stage, next, publish, until, words_spec};
 
 #[test]
-fn thirty_two_descriptors_are_enough_for_some() {
-    child::alone("thirty_two_descriptors_are_enough_for_some", || {
-        limits::limit(Resource::Nofile, Some(32));
-        let stage = Stage::new();
-        let mut publisher = stage.words("s", 64);
-        let mut sequence = 0;
-        let mut all: Vec<Subscriber> = vec![];
-        // Both ends are in this process, so that either may be the one without.
-        let refused = loop {
-            match stage.subscriber("s").credits(2).open() {
-                Ok(subscriber) => all.push(subscriber),
-                Err(error) => break error,
-            }
-            assert!(all.len() < 16);
-        };
-        let words = refused.to_string();
-        assert!(words.contains("oo many open files") || words.contains("ulimit"), "{words}");
-        // The last ones took what memory that comes along needs too.
-        assert!(all.len() > 2, "{}", all.len());
-        all.truncate(all.len() - 2);
-        until("they are gone", || publisher.stats().consumers.len() == all.len());
-        // Those that are in get frames, or hear why not.
-        let mut lost = 0;
-        for _ in 0..20 {
-            publish(&mut publisher, sequence).unwrap();
-            for subscriber in &mut all {
-                match subscriber.next(SOON) {
-                    Ok(frame) => stage::whole(&frame.unwrap()),
-                    Err(error) => {
-                        lost += 1;
-                        let words = error.to_string();
-                        let known = words.contains("ulimit") || words.contains("open files");
-                        assert!(known, "{words}");
-                    }
+fn few_descriptors_are_enough_for_some() {
+    child::alone("few_descriptors_are_enough_for_some", || {
+        // Whichever call is the first that finds none left.
+        for most in 32..40 {
+            limits::limited(Resource::Nofile, most, enough_for_some);
+        }
+    });
+}
+
+fn enough_for_some() {
+    let stage = Stage::new();
+    let mut publisher = stage.words("s", 64);
+    let mut sequence = 0;
+    let mut all: Vec<Subscriber> = vec![];
+    // Both ends are in this process, so that either may be the one without.
+    let refused = loop {
+        match stage.subscriber("s").credits(2).open() {
+            Ok(subscriber) => all.push(subscriber),
+            Err(error) => break error,
+        }
+        assert!(all.len() < 16);
+    };
+    let words = refused.to_string();
+    assert!(words.contains("oo many open files") || words.contains("ulimit"), "{words}");
+    // The last ones took what memory that comes along needs too.
+    assert!(all.len() > 2, "{}", all.len());
+    all.truncate(all.len() - 2);
+    until("they are gone", || publisher.stats().consumers.len() == all.len());
+    // Those that are in get frames, or hear why not.
+    let mut lost = 0;
+    for _ in 0..20 {
+        publish(&mut publisher, sequence).unwrap();
+        for subscriber in &mut all {
+            match subscriber.next(SOON) {
+                Ok(frame) => stage::whole(&frame.unwrap()),
+                Err(error) => {
+                    lost += 1;
+                    let words = error.to_string();
+                    let known = words.contains("ulimit") || words.contains("open files");
+                    assert!(known, "{words}");
                 }
             }
-            sequence += 1;
         }
-        assert!(lost < 20 * all.len());
-        drop(all);
-        // The other side closes what was theirs in its own time.
-        let mut subscriber = None;
-        until("there is room again", || {
-            subscriber = stage.subscriber("s").open().ok();
-            subscriber.is_some()
-        });
-        publish(&mut publisher, sequence).unwrap();
-        drop(next(&mut subscriber.unwrap()));
+        sequence += 1;
+    }
+    assert!(lost < 20 * all.len());
+    drop(all);
+    // The other side closes what was theirs in its own time.
+    let mut subscriber = None;
+    until("there is room again", || {
+        subscriber = stage.subscriber("s").open().ok();
+        subscriber.is_some()
     });
+    publish(&mut publisher, sequence).unwrap();
+    drop(next(&mut subscriber.unwrap()));
 }
 
 #[test]

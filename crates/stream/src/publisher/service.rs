@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
-use rustix::io::Errno;
+use rustix::io::{DupFlags, Errno};
 use rustix::net::{SocketFlags, accept_with};
 use tenure_memory::share::{Peer, peer};
 
@@ -253,24 +253,37 @@ impl Shared {
                 Ok(socket) => self.ask_who(socket),
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 Err(errno @ (Errno::MFILE | Errno::NFILE)) => {
-                    // The last descriptor serves to tell them so.
-                    let mut spare = locked(&self.door.spare);
-                    if spare.take().is_none() {
-                        *spare = rustix::io::fcntl_dupfd_cloexec(&self.door.wake, 0).ok();
-                        return Err(Error::system("letting a consumer in", errno));
+                    if !self.turn_away(flags, errno)? {
+                        return Ok(());
                     }
-                    let open = locked(&self.door.open);
-                    if let Some(open) = open.as_ref()
-                        && let Ok(socket) = accept_with(&open.listener, flags)
-                    {
-                        let reason = "it has as many descriptors open as it may (ulimit -n)";
-                        refuse(&socket, reason.to_owned());
-                    }
-                    *spare = rustix::io::fcntl_dupfd_cloexec(&self.door.wake, 0).ok();
                 }
                 Err(_) => return Ok(()),
             }
         }
+    }
+
+    /// Tells one who knocks that there is no descriptor for him, with the last one, which is kept
+    /// for this. Says whether anybody knocked: without descriptors the system does not look.
+    fn turn_away(&self, flags: SocketFlags, errno: Errno) -> Result<bool> {
+        let spare = &mut *locked(&self.door.spare);
+        let another = || rustix::io::fcntl_dupfd_cloexec(&self.door.wake, 0).ok();
+        if spare.take().is_none() {
+            *spare = another();
+            return Err(Error::system("letting a consumer in", errno));
+        }
+        let open = locked(&self.door.open);
+        let Some(open) = open.as_ref() else { return Ok(false) };
+        let Ok(mut socket) = accept_with(&open.listener, flags) else {
+            *spare = another();
+            return Ok(false);
+        };
+        refuse(&socket, "it has as many descriptors open as it may (ulimit -n)".to_owned());
+        // In its place, so that nobody else gets the number in between.
+        *spare = match rustix::io::dup3(&self.door.wake, &mut socket, DupFlags::CLOEXEC) {
+            Ok(()) => Some(socket),
+            Err(_) => another(),
+        };
+        Ok(true)
     }
 
     fn ask_who(&self, socket: OwnedFd) {
