@@ -2,8 +2,8 @@
 //!
 //! A benchmark is named after its rival (`vs_<rival>`) and is a list of rows. A row asks the same
 //! of us and of every rival, in turns and in one run, so that what disturbs the machine disturbs
-//! all alike, and takes the median of many rounds. Less is better in every row. Time is that of
-//! the processor on this thread ([`Stopwatch`]), so it does not count who else is running.
+//! all alike, and takes the lower quartile of many rounds. Less is better in every row. Time is that
+//! of the processor on this thread ([`Stopwatch`]), so it does not count who else is running.
 //!
 //! # Adding a row
 //!

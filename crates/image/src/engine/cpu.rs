@@ -99,10 +99,11 @@ impl Cpu {
         self.provide(strips, pass);
         let fill = usize::from(first && !recipe.geometry.covers());
         let work = |index: usize| {
-            let Some(index) = index.checked_sub(fill) else {
+            if index == strips {
+                // Last, because it is small: whoever is first done with strips has time for it.
                 // SAFETY: the destination is held to write, and no strip touches this part.
                 return unsafe { fill::fill(recipe, target.planes()) };
-            };
+            }
             let rows = index * rows..((index + 1) * rows).min(pass.down);
             self.with_workspace(|workspace| {
                 // SAFETY: both images are held until this function's caller is done, they are of
@@ -111,9 +112,9 @@ impl Cpu {
             });
         };
         if strips > 1 {
-            self.threads.each(fill + strips, work);
+            self.threads.each(strips + fill, work);
         } else {
-            (0..fill + strips).for_each(work);
+            (0..strips + fill).for_each(work);
         }
     }
 }

@@ -285,7 +285,10 @@ impl Pass {
 
 /// Numbers in columns that a tile should not exceed: a quarter of a small second cache. Smaller
 /// tiles, of the first cache, lose more to short rows than they gain.
-const TILE: usize = 65536;
+const TILE: usize = 131072;
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
 
 /// Cuts rows into tiles.
 fn tiles(feeds: &[Feed], along: &[Option<Horizontal>], across: usize, straight: bool) -> Vec<Tile> {
@@ -304,7 +307,8 @@ fn tiles(feeds: &[Feed], along: &[Option<Horizontal>], across: usize, straight: 
                 (start, end) =
                     (start.min(read.start / samples), end.max(read.end.div_ceil(samples)));
             }
-            start.min(end)..end
+            // At the beginning of a cache line, if that of the row is: loads across two are slow.
+            start.min(end) / LINE * LINE..end
         });
         Tile { groups: groups.collect(), outputs }
     };

@@ -93,16 +93,17 @@ unsafe fn block<const N: usize, const SIGNED: bool>(
         true => at + 32 * N,
         false => LANES * advance(all) * all[0].stride,
     };
-    let (mut first, mut last) = (u32::MAX, 0);
+    let mut fetched = all[0].taps.first().map_or(0, |tap| tap.row);
     for (row, sum) in all.iter().enumerate() {
-        for tap in sum.taps {
-            if !(first..=last).contains(&tap.row) {
-                (first, last) = (first.min(tap.row), last.max(tap.row));
-                let next = sum.row(tap).wrapping_add(ahead);
+        if let Some(last) = sum.taps.last() {
+            let next = sum.row(last).wrapping_add(ahead);
+            for before in 0..(last.row + 1).saturating_sub(fetched) as usize {
+                let next = next.wrapping_sub(before * sum.stride);
                 for line in 0..N.div_ceil(2) {
                     _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(64 * line).cast());
                 }
             }
+            fetched = fetched.max(last.row + 1);
         }
         // SAFETY: the caller's promise.
         let sums = unsafe { sums::<N, SIGNED>(*sum, at) };
