@@ -20,6 +20,7 @@ mod fill;
 mod finish;
 mod fixed;
 mod kernels;
+mod picked;
 mod prepare;
 mod strip;
 mod threads;

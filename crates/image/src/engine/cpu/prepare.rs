@@ -10,6 +10,7 @@ use crate::engine::cpu::direct::{self, Chroma, MARGIN};
 use crate::engine::cpu::feed::Feed;
 use crate::engine::cpu::fixed::{FixedMatrix, Horizontal, LANES, MATRIX_COST, fraction_bits};
 use crate::engine::cpu::kernels::{Real, Scale};
+use crate::engine::cpu::picked;
 use crate::job::Recipe;
 use crate::normalize::Affine;
 use crate::taps::Taps;
@@ -33,8 +34,10 @@ pub(crate) struct Pass {
     /// For each feed its components in sets of those that are resized alike, in the order in which
     /// their columns are kept.
     pub(crate) alike: Vec<Vec<Vec<usize>>>,
-    /// Whether rows have the output's width as they are.
+    /// Whether rows have the output's width as they are, or once their samples are picked.
     pub(crate) straight: bool,
+    /// Whether every output is a sample, and not each the one after the other.
+    pub(crate) picked: bool,
     /// Whether luma may go straight to red, green and blue, and how chroma joins it.
     pub(crate) direct: Option<Chroma>,
     pub(crate) matrix: Option<FixedMatrix>,
@@ -105,6 +108,8 @@ pub(crate) struct Scratch {
     /// Opaque alpha, as long as any row or column.
     pub(crate) opaque: Range<usize>,
     pub(crate) len: usize,
+    /// Bytes for picked samples, which lie apart.
+    pub(crate) picked: usize,
 }
 
 /// Rows in the scratch memory.
@@ -191,8 +196,13 @@ impl Pass {
             .flatten()
             .filter(|_| sum_fraction == 7);
         let copies = along.iter().flatten().all(Horizontal::is_copy);
-        let straight = direct.is_some() || copies && !recipe.geometry.transposed;
-        let tiles = tiles(&feeds, &along, across, straight);
+        let rows_stay = !recipe.geometry.transposed;
+        let picked = rows_stay && !copies && direct.is_none() && picked::possible(&feeds, &along);
+        let straight = direct.is_some() || rows_stay && copies || picked;
+        let tiles = match picked {
+            true => vec![picked::tile(&feeds, across)],
+            false => tiles(&feeds, &along, across, straight),
+        };
         let fraction = if matrix.is_some() { sum_fraction - MATRIX_COST } else { sum_fraction };
         let content = recipe.geometry.content;
         let alike = feeds.iter().map(|feed| alike(feed, &along, source)).collect();
@@ -202,6 +212,7 @@ impl Pass {
             alike,
             along,
             straight,
+            picked,
             direct,
             matrix,
             rgb_bytes: is_rgb_bytes(&stores),
@@ -240,6 +251,7 @@ impl Pass {
             scratch.colours = [0, 1, 2].map(|_| scratch.take(outputs * band));
         }
         scratch.opaque = scratch.take(outputs.max(LANES));
+        scratch.picked = if self.picked { picked::bytes(&self.feeds, outputs) } else { 0 };
     }
 
     /// For rows that stay rows.
@@ -254,7 +266,7 @@ impl Pass {
                 let mut rows = scratch.take_rows(groups.len() * samples + 2 * margin, 1);
                 rows.start += margin;
                 scratch.rows[component] = rows;
-                if let Some(table) = &self.along[component] {
+                if let Some(table) = self.along[component].as_ref().filter(|_| !self.picked) {
                     let wanted = table.samples(tile.outputs.clone()).start;
                     scratch.skip[component] = wanted - groups.start * samples;
                 }
@@ -308,7 +320,8 @@ fn tiles(feeds: &[Feed], along: &[Option<Horizontal>], across: usize, straight: 
                     (start.min(read.start / samples), end.max(read.end.div_ceil(samples)));
             }
             // At the beginning of a cache line, if that of the row is: loads across two are slow.
-            start.min(end) / LINE * LINE..end
+            let line = if straight { 1 } else { LINE };
+            start.min(end) / line * line..end
         });
         Tile { groups: groups.collect(), outputs }
     };

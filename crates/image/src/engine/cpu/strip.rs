@@ -29,6 +29,7 @@ pub(crate) struct Strip<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     numbers: Vec<i16>,
+    picked: Vec<u8>,
 }
 
 /// Where scratch memory begins: no vector of numbers lies across two lines of the cache, which
@@ -42,12 +43,16 @@ impl Workspace {
         if self.numbers.len() < len {
             self.numbers.resize(len, 0);
         }
+        if self.picked.len() < pass.scratch.picked {
+            self.picked.resize(pass.scratch.picked, 0);
+        }
     }
 
-    /// The scratch memory of a pass that it has room for.
-    fn numbers(&mut self, pass: &Pass) -> &mut [i16] {
+    /// The scratch memory of a pass that it has room for, and that for picked samples.
+    fn parts(&mut self, pass: &Pass) -> (&mut [i16], &mut [u8]) {
         let start = self.numbers.as_ptr().align_offset(LINE).min(LINE / size_of::<i16>());
-        &mut self.numbers[start..][..pass.scratch.len]
+        let numbers = &mut self.numbers[start..][..pass.scratch.len];
+        (numbers, &mut self.picked[..pass.scratch.picked])
     }
 }
 
@@ -60,7 +65,7 @@ impl Strip<'_> {
     pub(crate) unsafe fn run(&self, rows: Range<usize>, workspace: &mut Workspace) {
         let pass = self.pass;
         workspace.grow(pass);
-        let numbers = workspace.numbers(pass);
+        let (numbers, picked) = workspace.parts(pass);
         numbers[pass.scratch.opaque.clone()].fill(255 << pass.fraction);
         if let (Some(chroma), Some(tile)) = (pass.direct, pass.tiles.first()) {
             // SAFETY: the caller's promise.
@@ -73,7 +78,10 @@ impl Strip<'_> {
                 // SAFETY: the caller's promise.
                 unsafe {
                     if pass.straight {
-                        self.sum_rows(tile, 0, rows.start, numbers);
+                        match pass.picked {
+                            true => self.sum_picked(tile, rows.start, picked, numbers),
+                            false => self.sum_rows(tile, 0, rows.start, numbers),
+                        }
                         self.colour(tile.outputs.len(), numbers);
                         self.store_row(tile, rows.start, numbers);
                         continue;
@@ -122,6 +130,20 @@ impl Strip<'_> {
             // SAFETY: the groups lie inside the rows of a held plane, and the rows of the scratch
             // memory are at least as long.
             unsafe { self.sum_row(feed.shape, Sum { taps, begin, ..sum }, groups.len(), numbers) };
+        }
+    }
+
+    /// The same for a pass whose samples are picked.
+    ///
+    /// # Safety
+    /// As [`Strip::run`].
+    unsafe fn sum_picked(&self, tile: &Tile, row: usize, picked: &mut [u8], numbers: &mut [i16]) {
+        for feed in &self.pass.feeds {
+            // SAFETY: the caller's promise; as many groups are picked as there are outputs.
+            unsafe {
+                let Some(sum) = self.pick(feed, row, picked) else { continue };
+                self.sum_row(feed.shape, sum, tile.outputs.len(), numbers);
+            }
         }
     }
 

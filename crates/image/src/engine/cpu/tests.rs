@@ -57,3 +57,21 @@ fn every_way() {
     compare(PixelFormat::I420, PixelFormat::PlanarRgb, &same(Filter::Bilinear));
     compare(PixelFormat::Yuyv, PixelFormat::Grey, &same(Filter::Bilinear));
 }
+
+#[test]
+fn single_samples() {
+    let nearest = Convert::new().with_filter(Filter::Nearest);
+    // Every third pixel of every third row, which the middle of a bilinear filter falls on.
+    let thirds = Convert::new()
+        .with_crop(Region::new(1, 1, 18, 6))
+        .with_into(Region::new(2, 4, 6, 2))
+        .with_filter(Filter::Bilinear);
+    let mirrored = nearest.clone().with_flips(true, true);
+    for from in PixelFormat::all() {
+        for to in [PixelFormat::Bgr, PixelFormat::Nv12, PixelFormat::PlanarRgba] {
+            for convert in [&nearest, &thirds, &mirrored] {
+                compare(from, to, convert);
+            }
+        }
+    }
+}
