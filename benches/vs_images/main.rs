@@ -48,6 +48,7 @@ fn rows(bench: &mut Bench) -> Result<(), Error> {
             let mut one = ours::Ours::new(task, &frame, 1)?;
             let mut apart = [ours::Ours::new(task, &frame, 1)?, ours::Ours::new(task, &frame, 1)?];
             row.target(1.0 / TWO_THREADS)
+                .fastest()
                 .ours(per_call_on_the_wall(|| two.run()))
                 .rival("one thread", per_call_on_the_wall(|| one.run()))
                 .limit(|| side_by_side(&mut apart))
