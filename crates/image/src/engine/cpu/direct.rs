@@ -109,7 +109,7 @@ impl Strip<'_> {
             unsafe {
                 let summed = matches!(chroma, Chroma::Bytes { .. }) || row > first && shared(row);
                 if !summed {
-                    self.sum_rows(tile, 1, row, numbers);
+                    self.sum_rows(tile, 1, row, &mut [], numbers);
                 }
                 self.store_direct(row, two, tile, chroma, numbers);
             }

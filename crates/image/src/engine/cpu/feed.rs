@@ -3,6 +3,7 @@
 use tenure_layout::PixelFormat;
 
 use crate::engine::cpu::fixed::Vertical;
+use crate::engine::cpu::picked::Places;
 use crate::taps::Taps;
 
 /// What a plane's rows hold, and which component each part is, in the order of memory.
@@ -92,6 +93,8 @@ pub(crate) struct Feed {
     pub(crate) plane: usize,
     pub(crate) shape: Shape,
     pub(crate) vertical: Vertical,
+    /// Where samples are picked before anything else.
+    pub(crate) places: Option<Places>,
 }
 
 impl Feed {
@@ -107,7 +110,8 @@ impl Feed {
             // Sums of bytes leave 31 - 8 bits to weights, sums of words 31 - 15; one less, since
             // weights below zero let the others sum to more than one.
             let widest = if shape.is_words() { 15 } else { 22 };
-            Some(Feed { plane, shape, vertical: Vertical::new(down, fraction, widest) })
+            let vertical = Vertical::new(down, fraction, widest);
+            Some(Feed { plane, shape, vertical, places: None })
         });
         feeds.collect()
     }

@@ -4,78 +4,86 @@
 //! the output's.
 #![expect(unsafe_code, reason = "reads rows of held memory")]
 
+use std::ops::Range;
+
 use crate::engine::cpu::feed::{Feed, Shape};
 use crate::engine::cpu::fixed::Horizontal;
 use crate::engine::cpu::kernels::Sum;
-use crate::engine::cpu::prepare::Tile;
 use crate::engine::cpu::strip::Strip;
 
-/// Whether a pass can be done so: every output is one sample of one row, and the components of a
-/// feed come from the same places.
-pub(crate) fn possible(feeds: &[Feed], along: &[Option<Horizontal>]) -> bool {
-    feeds.iter().all(|feed| {
-        let mut tables = tables(feed, along);
-        let first = tables.next().filter(|table| table.count == 1);
-        let grouped = !matches!(feed.shape, Shape::LumaChroma { .. });
-        grouped && feed.vertical.is_copy() && first.is_some_and(|one| tables.all(|it| it == one))
-    })
+/// The groups of a row that outputs are.
+#[derive(Debug)]
+pub(crate) struct Places {
+    groups: Vec<usize>,
+    /// One past the last of them.
+    end: usize,
 }
 
-/// The tile of such a pass, whose rows are as long as the output's.
-pub(crate) fn tile(feeds: &[Feed], across: usize) -> Tile {
-    Tile { outputs: 0..across, groups: vec![0..across; feeds.len()] }
+/// Picks samples if that makes rows as long as the output's: if every output is one sample of one
+/// row, from the same places for all components of a feed. For what follows, samples lie in order
+/// then. Where some have to be turned into columns anyway, the others join them at less cost.
+pub(crate) fn find(feeds: &mut [Feed], along: &mut [Option<Horizontal>]) {
+    if !feeds.iter().all(|feed| is_possible(feed, along)) {
+        return;
+    }
+    for feed in feeds {
+        for &component in feed.shape.components() {
+            let Some(table) = &mut along[component] else { continue };
+            let in_order = (0..table.first.len()).collect();
+            let groups = std::mem::replace(&mut table.first, in_order);
+            let end = groups.iter().max().map_or(0, |last| last + 1);
+            feed.places = Some(Places { groups, end });
+        }
+    }
 }
 
-/// Bytes that hold the picked samples of any feed.
-pub(crate) fn bytes(feeds: &[Feed], across: usize) -> usize {
-    feeds.iter().map(|feed| feed.shape.group_bytes() * across).max().unwrap_or(0)
+fn is_possible(feed: &Feed, along: &[Option<Horizontal>]) -> bool {
+    let mut tables = feed.shape.components().iter().filter_map(|&c| along[c].as_ref());
+    let first = tables.next().filter(|table| table.count == 1);
+    let grouped = !matches!(feed.shape, Shape::LumaChroma { .. });
+    grouped && feed.vertical.is_copy() && first.is_some_and(|one| tables.all(|it| it == one))
 }
 
-fn tables<'a>(
-    feed: &'a Feed,
-    along: &'a [Option<Horizontal>],
-) -> impl Iterator<Item = &'a Horizontal> {
-    feed.shape.components().iter().filter_map(|&component| along[component].as_ref())
+/// Bytes for the picked samples of a row of these groups.
+pub(crate) fn bytes(feed: &Feed, groups: &Range<usize>) -> usize {
+    feed.places.as_ref().map_or(0, |_| feed.shape.group_bytes() * groups.len())
 }
 
 impl Strip<'_> {
-    /// Brings the samples of an output row together, and says how they are summed.
+    /// How a row is summed, its samples being picked first if that is what the feed wants; they
+    /// are put into `picked`.
     ///
     /// # Safety
     /// As [`Strip::run`].
-    pub(super) unsafe fn pick<'a>(
+    pub(super) unsafe fn picked<'a>(
         &'a self,
         feed: &'a Feed,
+        groups: &Range<usize>,
         row: usize,
-        picked: &'a mut [u8],
+        picked: &mut [u8],
     ) -> Option<Sum<'a>> {
-        let plane = self.source.get(feed.plane)?;
-        let table = tables(feed, &self.pass.along).next()?;
         let (taps, begin) = feed.vertical.taps(row);
-        let from = plane.row(taps.first()?.row as usize);
-        let places = &table.first[..];
-        let groups = plane.row_bytes() / feed.shape.group_bytes();
+        let Some(places) = &feed.places else {
+            return self.sum(feed, groups).map(|sum| Sum { taps, begin, ..sum });
+        };
+        let (plane, bytes) = (self.source.get(feed.plane)?, feed.shape.group_bytes());
         // By construction; addresses depend on it.
-        assert!(places.iter().all(|place| *place < groups) && feed.vertical.rows <= plane.rows());
+        assert!(places.end * bytes <= plane.row_bytes() && feed.vertical.rows <= plane.rows());
+        let places = &places.groups[groups.clone()];
+        assert!(picked.len() >= places.len() * bytes);
+        let from = plane.row(taps.first()?.row as usize);
         // SAFETY: those places are inside a row of a held plane.
         unsafe {
-            match feed.shape.group_bytes() {
+            match bytes {
                 1 => gather::<1>(from, places, picked),
                 2 => gather::<2>(from, places, picked),
                 3 => gather::<3>(from, places, picked),
                 _ => gather::<4>(from, places, picked),
             }
         }
-        Some(Sum {
-            taps,
-            bits: feed.vertical.bits,
-            fraction: self.pass.sum_fraction,
-            wide: feed.vertical.wide,
-            begin,
-            first: picked.as_ptr(),
-            // All rows are this one.
-            stride: 0,
-        })
+        // Whatever its number is, the row is this one.
+        let (first, stride) = (picked.as_ptr(), 0);
+        Some(Sum { taps, begin, first, stride, ..self.weights(feed) })
     }
 }
 

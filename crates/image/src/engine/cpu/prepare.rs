@@ -36,8 +36,6 @@ pub(crate) struct Pass {
     pub(crate) alike: Vec<Vec<Vec<usize>>>,
     /// Whether rows have the output's width as they are, or once their samples are picked.
     pub(crate) straight: bool,
-    /// Whether every output is a sample, and not each the one after the other.
-    pub(crate) picked: bool,
     /// Whether luma may go straight to red, green and blue, and how chroma joins it.
     pub(crate) direct: Option<Chroma>,
     pub(crate) matrix: Option<FixedMatrix>,
@@ -182,8 +180,8 @@ impl Pass {
             .enumerate()
             .map(|(index, component)| needs(index).then(|| recipe.taps(component, target)))
             .collect();
-        let feeds = Feed::all(recipe.source.format, &taps, sum_fraction);
-        let along: Vec<Option<Horizontal>> = taps
+        let mut feeds = Feed::all(recipe.source.format, &taps, sum_fraction);
+        let mut along: Vec<Option<Horizontal>> = taps
             .iter()
             .map(|taps| taps.as_ref().map(|(across, _)| Horizontal::new(across)))
             .collect();
@@ -195,14 +193,14 @@ impl Pass {
             .then(|| direct::chroma(&feeds, &along, &taps, matrix.as_ref(), &stores))
             .flatten()
             .filter(|_| sum_fraction == 7);
-        let copies = along.iter().flatten().all(Horizontal::is_copy);
-        let rows_stay = !recipe.geometry.transposed;
-        let picked = rows_stay && !copies && direct.is_none() && picked::possible(&feeds, &along);
-        let straight = direct.is_some() || rows_stay && copies || picked;
-        let tiles = match picked {
-            true => vec![picked::tile(&feeds, across)],
-            false => tiles(&feeds, &along, across, straight),
+        let are_copies = |along: &[Option<Horizontal>]| {
+            !recipe.geometry.transposed && along.iter().flatten().all(Horizontal::is_copy)
         };
+        if direct.is_none() && !recipe.geometry.transposed && !are_copies(&along) {
+            picked::find(&mut feeds, &mut along);
+        }
+        let straight = direct.is_some() || are_copies(&along);
+        let tiles = tiles(&feeds, &along, across, straight);
         let fraction = if matrix.is_some() { sum_fraction - MATRIX_COST } else { sum_fraction };
         let content = recipe.geometry.content;
         let alike = feeds.iter().map(|feed| alike(feed, &along, source)).collect();
@@ -212,7 +210,6 @@ impl Pass {
             alike,
             along,
             straight,
-            picked,
             direct,
             matrix,
             rgb_bytes: is_rgb_bytes(&stores),
@@ -251,7 +248,10 @@ impl Pass {
             scratch.colours = [0, 1, 2].map(|_| scratch.take(outputs * band));
         }
         scratch.opaque = scratch.take(outputs.max(LANES));
-        scratch.picked = if self.picked { picked::bytes(&self.feeds, outputs) } else { 0 };
+        for (feed, groups) in self.tiles.iter().flat_map(|tile| self.feeds.iter().zip(&tile.groups))
+        {
+            scratch.picked = scratch.picked.max(picked::bytes(feed, groups));
+        }
     }
 
     /// For rows that stay rows.
@@ -266,7 +266,7 @@ impl Pass {
                 let mut rows = scratch.take_rows(groups.len() * samples + 2 * margin, 1);
                 rows.start += margin;
                 scratch.rows[component] = rows;
-                if let Some(table) = self.along[component].as_ref().filter(|_| !self.picked) {
+                if let Some(table) = &self.along[component] {
                     let wanted = table.samples(tile.outputs.clone()).start;
                     scratch.skip[component] = wanted - groups.start * samples;
                 }

@@ -78,10 +78,7 @@ impl Strip<'_> {
                 // SAFETY: the caller's promise.
                 unsafe {
                     if pass.straight {
-                        match pass.picked {
-                            true => self.sum_picked(tile, rows.start, picked, numbers),
-                            false => self.sum_rows(tile, 0, rows.start, numbers),
-                        }
+                        self.sum_rows(tile, 0, rows.start, picked, numbers);
                         self.colour(tile.outputs.len(), numbers);
                         self.store_row(tile, rows.start, numbers);
                         continue;
@@ -102,15 +99,21 @@ impl Strip<'_> {
         let bytes = feed.shape.group_bytes();
         // By construction; addresses depend on it.
         assert!(groups.end * bytes <= plane.row_bytes() && feed.vertical.rows <= plane.rows());
-        Some(Sum {
+        let first = plane.row(0).wrapping_add(groups.start * bytes);
+        Some(Sum { first, stride: plane.stride(), ..self.weights(feed) })
+    }
+
+    /// How rows of a feed are summed: all but where they are, and the taps.
+    pub(super) fn weights(&self, feed: &Feed) -> Sum<'_> {
+        Sum {
             taps: &[],
             bits: feed.vertical.bits,
             fraction: self.pass.sum_fraction,
             wide: feed.vertical.wide,
             begin: 0,
-            first: plane.row(0).wrapping_add(groups.start * bytes),
-            stride: plane.stride(),
-        })
+            first: std::ptr::null(),
+            stride: 0,
+        }
     }
 
     /// Sums source rows of the feeds from `feeds` on into rows, each component to its own.
@@ -122,27 +125,15 @@ impl Strip<'_> {
         tile: &Tile,
         feeds: usize,
         row: usize,
+        picked: &mut [u8],
         numbers: &mut [i16],
     ) {
         for (feed, groups) in self.pass.feeds.iter().zip(&tile.groups).skip(feeds) {
-            let Some(sum) = self.sum(feed, groups) else { continue };
-            let (taps, begin) = feed.vertical.taps(row);
             // SAFETY: the groups lie inside the rows of a held plane, and the rows of the scratch
             // memory are at least as long.
-            unsafe { self.sum_row(feed.shape, Sum { taps, begin, ..sum }, groups.len(), numbers) };
-        }
-    }
-
-    /// The same for a pass whose samples are picked.
-    ///
-    /// # Safety
-    /// As [`Strip::run`].
-    unsafe fn sum_picked(&self, tile: &Tile, row: usize, picked: &mut [u8], numbers: &mut [i16]) {
-        for feed in &self.pass.feeds {
-            // SAFETY: the caller's promise; as many groups are picked as there are outputs.
             unsafe {
-                let Some(sum) = self.pick(feed, row, picked) else { continue };
-                self.sum_row(feed.shape, sum, tile.outputs.len(), numbers);
+                let Some(sum) = self.picked(feed, groups, row, picked) else { continue };
+                self.sum_row(feed.shape, sum, groups.len(), numbers);
             }
         }
     }
