@@ -6,6 +6,7 @@
 //! the cache is copied from there, all else comes from the disk without going through it.
 //! `docs/performance.md` has the numbers.
 
+mod carried;
 mod direct;
 mod plan;
 mod warm;
@@ -128,15 +129,15 @@ impl<'a> Load<'a> {
         self
     }
 
-    /// Into this memory, which must be one that the CPU can write; otherwise into the first that
-    /// serves of DMA-BUF, shared memory and heap.
+    /// Into this memory; otherwise into the first that serves of DMA-BUF, shared memory and heap.
     pub fn memory(mut self, memory: TensorMemory) -> Load<'a> {
         self.destination = Destination::Memory(Some(memory));
         self
     }
 
     /// Into memory from this allocator: a pool, whose pages are there already, is what makes
-    /// loading as fast as the disk.
+    /// loading as fast as the disk. That of a device takes bytes by way of main memory, part by
+    /// part, and what the CPU can map takes them straight.
     pub fn allocator(mut self, allocator: &'a dyn Allocator) -> Load<'a> {
         self.destination = Destination::Allocator(allocator);
         self
@@ -189,7 +190,6 @@ impl<'a> Load<'a> {
         let read = if plan.pieces.is_empty() {
             work::Read::default()
         } else {
-            let mut guard = buffer.write_range(0..plan.bytes)?;
             let work = work::Work {
                 shards: &self.file.shards,
                 entries: &entries,
@@ -197,7 +197,12 @@ impl<'a> Load<'a> {
                 threads: self.threads,
                 warm: warm::Warm::default(),
             };
-            work.run(&plan, guard.as_bytes_mut(), self.progress)?
+            if buffer.raw()?.cpu_accessible() {
+                let mut guard = buffer.write_range(0..plan.bytes)?;
+                work.run(&plan, guard.as_bytes_mut(), self.progress)?
+            } else {
+                carried::run(&work, &plan, &buffer, self.progress)?
+            }
         };
         let mut tensors = Vec::with_capacity(entries.len());
         for (entry, place) in entries.iter().zip(&plan.places) {
