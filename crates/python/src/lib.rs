@@ -30,9 +30,9 @@ mod stream;
 mod tensor;
 mod words;
 
-/// What `tenure/__init__.py` shows of this. A Python without the global lock takes it while this is
-/// imported: nothing here is known to need it, but no such Python has run the tests.
-#[pyo3::pymodule(gil_used = true)]
+/// What `tenure/__init__.py` shows of this. A Python without the global lock stays without:
+/// `scripts/test-free-threaded` runs the tests there.
+#[pyo3::pymodule(gil_used = false)]
 mod _tenure {
     use pyo3::prelude::*;
 

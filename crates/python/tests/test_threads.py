@@ -96,3 +96,29 @@ def test_files_and_pictures(tmp_path):
     together(work)
     with pytest.raises(ValueError):
         together(lambda _: Tensor((-1,)))
+
+
+def test_streams(tmp_path):
+    publisher = tenure.Publisher("s", (8,), "u32", directory=tmp_path, claims=THREADS)
+    subscriber = tenure.subscribe("s", credits=16, directory=tmp_path)
+
+    def work(index):
+        got = 0
+        for round in range(ROUNDS // 3):
+            if index % 2:
+                with publisher.frame(blob=bytes([index])) as view:
+                    view[0] = view[7] = round
+            else:
+                frame = subscriber.next(timeout=0)
+                if frame is not None:
+                    array = np.from_dlpack(frame.tensor)
+                    assert array[0] == array[7] and frame.blob[0] % 2
+                    got += 1
+        return got
+
+    assert sum(together(work)) > 0
+    while subscriber.next(timeout=0) is not None:
+        pass
+    with publisher.frame():
+        pass
+    assert subscriber.next(timeout=5).sequence == THREADS // 2 * (ROUNDS // 3)
