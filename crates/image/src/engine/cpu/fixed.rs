@@ -92,8 +92,8 @@ pub(crate) struct Horizontal {
 impl Horizontal {
     pub(crate) fn new(taps: &Taps) -> Horizontal {
         // A filter that overshoots has weights above one, which 16 bits with 15 after the point
-        // do not hold.
-        let above_one = taps.count > 1 && taps.weights.iter().any(|weight| *weight > 0.9999);
+        // do not hold. One itself, at the ends of rows, is a little less there.
+        let above_one = taps.count > 1 && taps.weights.iter().any(|weight| *weight > 1.0001);
         let wide = taps.count > NARROW_ALONG || above_one;
         // Sums of 16 bits are rounded one by one; sums of 32 bits leave 16 to weights, one less
         // since weights below zero let the others sum to more than one.
@@ -210,12 +210,12 @@ mod tests {
                     assert_eq!(sum, 1 << vertical.bits, "{filter} {pixels} {outputs}");
                     let own = &horizontal.weights_from(output)[..horizontal.stride()];
                     let own = own.iter().step_by(horizontal.stride() / horizontal.count);
-                    let sum: i32 = own.map(|weight| i32::from(*weight)).sum();
-                    // A single weight is one, which needs no multiplication.
-                    assert!(
-                        horizontal.count == 1 || sum == 1 << horizontal.bits,
-                        "{filter} {pixels} {outputs}"
-                    );
+                    let weights: Vec<i16> = own.copied().collect();
+                    let sum: i32 = weights.iter().map(|weight| i32::from(*weight)).sum();
+                    // A single weight is one, which needs no multiplication or is a little less.
+                    let single = weights.iter().filter(|weight| **weight != 0).count() == 1;
+                    assert!(single || sum == 1 << horizontal.bits, "{filter} {pixels} {outputs}");
+                    assert!(horizontal.count == 1 || sum >= (1 << horizontal.bits) - 1);
                 }
             }
         }
