@@ -44,6 +44,13 @@ pub(crate) fn tasks() -> Vec<Task> {
         task("NV12 1080p to 640 planar f32", (Nv12, HD), (PlanarRgb, DType::F32, MODEL), 1.0 / 3.5),
         task("NV12 1080p to 640 planar f16", (Nv12, HD), (PlanarRgb, DType::F16, MODEL), 1.0 / 3.5),
         task("NV12 1080p to 416 RGB u8", (Nv12, HD), (Rgb, DType::U8, (416, 416)), 1.0 / 4.0),
+        task("NV12 720p to 640 RGB u8", (Nv12, (1280, 720)), (Rgb, DType::U8, MODEL), 1.0 / 4.0),
+        task(
+            "NV12 720p to 320 RGB u8",
+            (Nv12, (1280, 720)),
+            (Rgb, DType::U8, (320, 320)),
+            1.0 / 4.0,
+        ),
         task("NV12 4K to 640 RGB u8", (Nv12, UHD), (Rgb, DType::U8, MODEL), 1.0 / 4.0),
         task("YUYV 1080p to 640 RGB u8", (Yuyv, HD), (Rgb, DType::U8, MODEL), 1.0 / 4.0),
         task("RGBA 1080p to 640 RGB u8", (Rgba, HD), (Rgb, DType::U8, MODEL), 1.0 / 1.5),
