@@ -138,6 +138,16 @@ fn plans() {
     test("plans");
 }
 
+#[test]
+fn streams() {
+    test("streams");
+}
+
+#[test]
+fn producers() {
+    test("producers");
+}
+
 /// Every program is one of the tests above.
 #[test]
 fn none_is_left_out() {
