@@ -158,7 +158,7 @@ static void tensors(const char *directory) {
     for (int count = 0; count < 2; count++) {
         OK(tenure_subscriber_next(in, 10 * SECOND, &frame));
         OK(tenure_frame_tensor(frame, &image));
-        OK(tenure_image_format(image, &format));
+        OK(tenure_tensor_format(image, &format));
         OK(tenure_image_size(image, &width, &height, &stride));
         OK(tenure_tensor_colour(image, &matrix, &range));
         CHECK(format == TENURE_FORMAT_NV12 && width == 64 && height == 32);
