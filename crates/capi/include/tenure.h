@@ -104,7 +104,7 @@ enum tenure_status_t
      */
     TENURE_STATUS_DAMAGED = 9,
     /**
-     * The other side closed the connection.
+     * The other side closed the connection, or the stream has ended.
      */
     TENURE_STATUS_CLOSED = 10,
     /**
@@ -119,6 +119,18 @@ enum tenure_status_t
      * A fault in the library itself, which went on: please report it.
      */
     TENURE_STATUS_INTERNAL = 13,
+    /**
+     * The other side said no; the text has its reason.
+     */
+    TENURE_STATUS_REFUSED = 14,
+    /**
+     * The other side is there and did not answer in time.
+     */
+    TENURE_STATUS_NO_ANSWER = 15,
+    /**
+     * The producer put this consumer out, because it held its frames for too long.
+     */
+    TENURE_STATUS_EVICTED = 16,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -143,6 +155,13 @@ typedef struct tenure_fence_t tenure_fence_t;
  * A file with tensors, or several that belong together. Any thread may use it.
  */
 typedef struct tenure_file_t tenure_file_t;
+
+/**
+ * A frame of a stream. Its slot goes back to the producer when the frame is released and all
+ * tensors, maps and exports made of it are gone; until then nobody writes to it, also if the
+ * producer dies. Calls from several threads are fine.
+ */
+typedef struct tenure_frame_t tenure_frame_t;
 
 /**
  * Tensors that were loaded.
@@ -170,14 +189,56 @@ typedef struct tenure_pool_t tenure_pool_t;
 typedef struct tenure_processor_t tenure_processor_t;
 
 /**
+ * Publishes tensors under a name, to every process that subscribes. Any thread may use it. It has
+ * a thread of its own, so a process that forks opens it afterwards.
+ */
+typedef struct tenure_publisher_t tenure_publisher_t;
+
+/**
+ * How a stream is published: its name and options, which may open several publishers in turn.
+ */
+typedef struct tenure_publisher_options_t tenure_publisher_options_t;
+
+/**
  * Elements to read. Others may read them too; nobody writes them until it is released.
  */
 typedef struct tenure_read_t tenure_read_t;
 
 /**
+ * A stream at one moment.
+ */
+typedef struct tenure_stream_report_t tenure_stream_report_t;
+
+/**
  * Steps in order and the buffers that they read and write.
  */
 typedef struct tenure_schedule_t tenure_schedule_t;
+
+/**
+ * A slot to fill, which nobody else has yet. Publishing takes the slot away; the handle is freed
+ * in any case.
+ */
+typedef struct tenure_slot_t tenure_slot_t;
+
+/**
+ * What the frames of a stream look like.
+ */
+typedef struct tenure_spec_t tenure_spec_t;
+
+/**
+ * A list of streams at one moment.
+ */
+typedef struct tenure_streams_t tenure_streams_t;
+
+/**
+ * Gets the frames of a stream. One thread at a time.
+ */
+typedef struct tenure_subscriber_t tenure_subscriber_t;
+
+/**
+ * How a stream is subscribed to: its name and options, which may open several subscribers.
+ */
+typedef struct tenure_subscriber_options_t tenure_subscriber_options_t;
 
 /**
  * Elements of one type in some memory: a handle. Several handles may be to the same bytes. Calls
@@ -285,6 +346,53 @@ typedef int32_t tenure_memory_t;
 typedef bool (*tenure_progress_t)(void *context, uint64_t done, uint64_t all);
 
 /**
+ * What keeps others from writing to a frame: one of `TENURE_GUARDED_…`.
+ */
+typedef int32_t tenure_guarded_t;
+
+/**
+ * What came with a frame.
+ */
+typedef struct tenure_frame_info_t {
+    /**
+     * Its number, counted by the producer since it began.
+     */
+    uint64_t sequence;
+    /**
+     * Tells one life of the producer from the next.
+     */
+    uint64_t incarnation;
+    /**
+     * When it was taken, in nanoseconds of `CLOCK_MONOTONIC`; 0 if the producer did not say so.
+     */
+    uint64_t timestamp;
+    /**
+     * When it was published, in nanoseconds of `CLOCK_MONOTONIC`.
+     */
+    uint64_t published;
+    /**
+     * Frames that were published between the one before and this one and did not come.
+     */
+    uint64_t dropped;
+    /**
+     * All frames that did not come since this consumer did.
+     */
+    uint64_t dropped_in_all;
+    /**
+     * Which slot of the stream it is in.
+     */
+    size_t slot;
+    /**
+     * Which memory of the slot it is in: with slot and incarnation, what caches go by.
+     */
+    uint32_t generation;
+    /**
+     * What keeps others from writing to it.
+     */
+    tenure_guarded_t guarded;
+} tenure_frame_info_t;
+
+/**
  * A format of picture files: one of `TENURE_PICTURE_…`.
  */
 typedef int32_t tenure_picture_t;
@@ -346,6 +454,104 @@ typedef struct tenure_pool_report_t {
      */
     uint64_t peak;
 } tenure_pool_report_t;
+
+/**
+ * What travels with a frame besides the tensor. All zeros is nothing.
+ */
+typedef struct tenure_frame_meta_t {
+    /**
+     * When it was taken, in nanoseconds of `CLOCK_MONOTONIC`, as cameras say it; 0 if that is not
+     * known.
+     */
+    uint64_t timestamp;
+    /**
+     * Bytes of the user's own, at most 16 KiB, which are copied; null if there are none.
+     */
+    const void *blob;
+    /**
+     * How many.
+     */
+    size_t blob_bytes;
+    /**
+     * The frame is complete when this fence is done, because a device still writes it; null if it
+     * is complete.
+     */
+    const struct tenure_fence_t *fence;
+} tenure_frame_meta_t;
+
+/**
+ * What became of a published frame.
+ */
+typedef struct tenure_receipt_t {
+    /**
+     * Number of the frame.
+     */
+    uint64_t sequence;
+    /**
+     * Consumers that it was sent to.
+     */
+    size_t consumers;
+    /**
+     * Consumers that had no credit left and did not get it.
+     */
+    size_t dropped;
+} tenure_receipt_t;
+
+/**
+ * The numbers of a stream that are asked for most.
+ */
+typedef struct tenure_stream_figures_t {
+    /**
+     * Frames published.
+     */
+    uint64_t published;
+    /**
+     * Frames that consumers did not get, all together.
+     */
+    uint64_t dropped;
+    /**
+     * Frames per second, of the last few.
+     */
+    double rate;
+    /**
+     * Consumers.
+     */
+    size_t consumers;
+    /**
+     * Slots.
+     */
+    size_t slots;
+    /**
+     * Bytes of all slots that have memory of the stream's.
+     */
+    size_t bytes;
+} tenure_stream_figures_t;
+
+/**
+ * Numbers of a subscriber.
+ */
+typedef struct tenure_subscriber_figures_t {
+    /**
+     * Frames that can be held at one time: what was asked for, or fewer.
+     */
+    size_t credits;
+    /**
+     * The number by which the producer knows this consumer.
+     */
+    uint64_t id;
+    /**
+     * Tells one life of the producer from the next.
+     */
+    uint64_t incarnation;
+    /**
+     * Frames that did not come because no credit was left.
+     */
+    uint64_t dropped;
+    /**
+     * Frames that came and were passed over by `tenure_subscriber_latest`.
+     */
+    uint64_t skipped;
+} tenure_subscriber_figures_t;
 
 /**
  * Where bytes live: one of `TENURE_SPACE_…`.
@@ -676,6 +882,21 @@ typedef int32_t tenure_space_t;
  * Across on the left one of them, down in the middle: MPEG-2, H.264, H.265.
  */
 #define TENURE_SITING_LEFT 1
+
+/**
+ * Nothing but good manners: a DMA-BUF whose exporter lets everybody write that has it.
+ */
+#define TENURE_GUARDED_OPEN 0
+
+/**
+ * The kernel, by seals that nobody can take off.
+ */
+#define TENURE_GUARDED_SEALED 1
+
+/**
+ * The kernel, by giving out a descriptor for reading only.
+ */
+#define TENURE_GUARDED_READ_ONLY 2
 
 /**
  * JPEG.
@@ -1104,6 +1325,62 @@ tenure_status_t tenure_loaded_tensor(const struct tenure_loaded_t *loaded,
 void tenure_loaded_free(struct tenure_loaded_t *loaded);
 
 /**
+ * The frame's tensor, a new handle, to read only. It keeps the slot just as the frame does.
+ *
+ * # Safety
+ * `frame` is null or a frame; `tensor` is null or valid.
+ */
+tenure_status_t tenure_frame_tensor(const struct tenure_frame_t *frame,
+                                    struct tenure_tensor_t **tensor);
+
+/**
+ * Numbers, times and losses.
+ *
+ * # Safety
+ * `frame` is null or a frame; `info` is null or valid.
+ */
+tenure_status_t tenure_frame_info(const struct tenure_frame_t *frame,
+                                  struct tenure_frame_info_t *info);
+
+/**
+ * Bytes of the producer's own: never null, perhaps none. Valid until the frame is released.
+ *
+ * # Safety
+ * `frame` is null or a frame; the others are null or valid.
+ */
+tenure_status_t tenure_frame_blob(const struct tenure_frame_t *frame,
+                                  const void **data,
+                                  size_t *bytes);
+
+/**
+ * The fence after which the frame is complete, or null if it is: only for subscribers with
+ * explicit fences, all others have waited for it.
+ *
+ * # Safety
+ * `frame` is null or a frame; `fence` is null or valid.
+ */
+tenure_status_t tenure_frame_fence(const struct tenure_frame_t *frame,
+                                   struct tenure_fence_t **fence);
+
+/**
+ * Releases a frame, to be written again when `fence` is done, because a device still reads it.
+ * The frame is gone unless this answers an error.
+ *
+ * # Safety
+ * `frame` is null or a frame that nobody uses any more; `fence` is null or a fence.
+ */
+tenure_status_t tenure_frame_release_after(struct tenure_frame_t *frame,
+                                           const struct tenure_fence_t *fence);
+
+/**
+ * Releases a frame; null is fine. Tensors made of it stay, and keep its slot.
+ *
+ * # Safety
+ * `frame` is null or a frame that nobody uses any more.
+ */
+void tenure_frame_release(struct tenure_frame_t *frame);
+
+/**
  * The text of the last call on this thread that did not answer `TENURE_STATUS_OK`: what was asked,
  * which value was wrong and what would be right. Empty if there was none; never null. Valid until
  * the next such call on this thread.
@@ -1525,6 +1802,166 @@ tenure_status_t tenure_processor_convert_batch(const struct tenure_processor_t *
 void tenure_processor_free(struct tenure_processor_t *processor);
 
 /**
+ * Options for a stream of this name (letters, digits, `-`, `_`, `.`, and `/` between parts), as
+ * usual.
+ *
+ * # Safety
+ * `name` is null or a text that ends with a zero; `options` is null or valid.
+ */
+tenure_status_t tenure_publisher_options_new(const char *name,
+                                             struct tenure_publisher_options_t **options);
+
+/**
+ * The directory of the socket, instead of `$TENURE_STREAM_DIR`, `$XDG_RUNTIME_DIR/tenure` or
+ * `/run/tenure`.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses; `directory` is null or a text that ends
+ * with a zero.
+ */
+tenure_status_t tenure_publisher_options_set_directory(struct tenure_publisher_options_t *options,
+                                                       const char *directory);
+
+/**
+ * What frames look like, so that memory for a new consumer is made when it comes and not when the
+ * first frame needs it. The description is copied.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses; `spec` is null or a description.
+ */
+tenure_status_t tenure_publisher_options_set_spec(struct tenure_publisher_options_t *options,
+                                                  const struct tenure_spec_t *spec);
+
+/**
+ * The memory of slots: `TENURE_MEMORY_SHM`, as if not said or automatic, or `TENURE_MEMORY_DMA`.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses.
+ */
+tenure_status_t tenure_publisher_options_set_memory(struct tenure_publisher_options_t *options,
+                                                    tenure_memory_t memory);
+
+/**
+ * How many slots may be claimed at one time; 2 if not said.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses.
+ */
+tenure_status_t tenure_publisher_options_set_claims(struct tenure_publisher_options_t *options,
+                                                    size_t claims);
+
+/**
+ * How many frames all consumers together may hold at one time (64 if not said), and each of them
+ * (16 if not said).
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses.
+ */
+tenure_status_t tenure_publisher_options_set_credits(struct tenure_publisher_options_t *options,
+                                                     size_t all,
+                                                     size_t each);
+
+/**
+ * Puts a consumer out that has held all its frames for so many nanoseconds; with 0, as if not
+ * said, it keeps them and gets no others.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses.
+ */
+tenure_status_t tenure_publisher_options_set_evict_after(struct tenure_publisher_options_t *options,
+                                                         uint64_t nanoseconds);
+
+/**
+ * Gives options back; null is fine. Publishers opened with them go on.
+ *
+ * # Safety
+ * `options` is null or options that nobody uses any more.
+ */
+void tenure_publisher_options_free(struct tenure_publisher_options_t *options);
+
+/**
+ * Takes the name, and lets consumers in. `TENURE_STATUS_BUSY` if another producer has the name.
+ *
+ * # Safety
+ * `options` is null or options; `publisher` is null or valid.
+ */
+tenure_status_t tenure_publisher_open(const struct tenure_publisher_options_t *options,
+                                      struct tenure_publisher_t **publisher);
+
+/**
+ * A slot to fill, for a frame that looks like `spec`, or with null like the one before. Its bytes
+ * are what the last frame in it left. `TENURE_STATUS_BUSY` if too many are claimed already.
+ *
+ * # Safety
+ * `publisher` is null or a publisher, `spec` null or a description; `slot` is null or valid.
+ */
+tenure_status_t tenure_publisher_claim(const struct tenure_publisher_t *publisher,
+                                       const struct tenure_spec_t *spec,
+                                       struct tenure_slot_t **slot);
+
+/**
+ * Publishes a tensor that lives in shared memory or a DMA-BUF, as it is: nothing is copied. Its
+ * memory is kept from being written in this process until the last consumer has let go, and
+ * shared memory is sealed for good. `meta` and `receipt` may be null.
+ *
+ * # Safety
+ * Handles are null or valid; `meta` and what it points to, and `receipt`, are null or valid.
+ */
+tenure_status_t tenure_publisher_publish(const struct tenure_publisher_t *publisher,
+                                         const struct tenure_tensor_t *tensor,
+                                         const struct tenure_frame_meta_t *meta,
+                                         struct tenure_receipt_t *receipt);
+
+/**
+ * Publishes a copy of a tensor in any memory; otherwise as `tenure_publisher_publish`.
+ *
+ * # Safety
+ * As `tenure_publisher_publish`.
+ */
+tenure_status_t tenure_publisher_publish_copy(const struct tenure_publisher_t *publisher,
+                                              const struct tenure_tensor_t *tensor,
+                                              const struct tenure_frame_meta_t *meta,
+                                              struct tenure_receipt_t *receipt);
+
+/**
+ * How many consumers there are: those that get the next frame, if they have a credit left.
+ *
+ * # Safety
+ * `publisher` is null or a publisher; `count` is null or valid.
+ */
+tenure_status_t tenure_publisher_consumers(const struct tenure_publisher_t *publisher,
+                                           size_t *count);
+
+/**
+ * The stream at this moment: slots, consumers, rates. The same that other processes get from
+ * `tenure_stream_stat`.
+ *
+ * # Safety
+ * `publisher` is null or a publisher; `report` is null or valid.
+ */
+tenure_status_t tenure_publisher_report(const struct tenure_publisher_t *publisher,
+                                        struct tenure_stream_report_t **report);
+
+/**
+ * Puts a consumer out, by its number in the report. Puts out whether there was such a consumer.
+ *
+ * # Safety
+ * `publisher` is null or a publisher; `evicted` is null or valid.
+ */
+tenure_status_t tenure_publisher_evict(const struct tenure_publisher_t *publisher,
+                                       uint64_t consumer,
+                                       bool *evicted);
+
+/**
+ * Ends the stream; null is fine. Consumers are told, and what they hold stays valid; slots that
+ * are claimed can still be freed, and publish to nobody.
+ *
+ * # Safety
+ * `publisher` is null or a publisher that nobody uses any more.
+ */
+void tenure_publisher_free(struct tenure_publisher_t *publisher);
+
+/**
  * Saves tensors as a safetensors file, which is there when this returns, whole and on the disk,
  * or is what it was before.
  *
@@ -1612,6 +2049,301 @@ tenure_status_t tenure_schedule_add_step(struct tenure_schedule_t *schedule,
  * `schedule` is null or a schedule that nobody uses any more.
  */
 void tenure_schedule_free(struct tenure_schedule_t *schedule);
+
+/**
+ * The tensor to fill, a new handle. It has to be freed, with all its maps and views, before the
+ * slot is published.
+ *
+ * # Safety
+ * `slot` is null or a slot; `tensor` is null or valid.
+ */
+tenure_status_t tenure_slot_tensor(const struct tenure_slot_t *slot,
+                                   struct tenure_tensor_t **tensor);
+
+/**
+ * Publishes the frame to all consumers that have a credit left, and waits for none of them.
+ * `meta` and `receipt` may be null. `TENURE_STATUS_BUSY` if other handles to the tensor exist,
+ * which could write to it afterwards; if it is not published, for this or another reason, the
+ * slot is given up, but for null pointers.
+ *
+ * # Safety
+ * `slot` is null or a slot that nobody else uses; `meta` and what it points to, and `receipt`,
+ * are null or valid.
+ */
+tenure_status_t tenure_slot_publish(struct tenure_slot_t *slot,
+                                    const struct tenure_frame_meta_t *meta,
+                                    struct tenure_receipt_t *receipt);
+
+/**
+ * Gives a slot back; null is fine. One that was not published is given up.
+ *
+ * # Safety
+ * `slot` is null or a slot that nobody uses any more.
+ */
+void tenure_slot_free(struct tenure_slot_t *slot);
+
+/**
+ * Frames of elements without gaps.
+ *
+ * # Safety
+ * Pointers are null or valid; `shape` has `rank` numbers.
+ */
+tenure_status_t tenure_spec_tensor(const size_t *shape,
+                                   size_t rank,
+                                   tenure_dtype_t dtype,
+                                   struct tenure_spec_t **spec);
+
+/**
+ * Frames that are images, with rows `row_stride` bytes apart; 0 is the smallest that the memory
+ * allows.
+ *
+ * # Safety
+ * `spec` is null or valid.
+ */
+tenure_status_t tenure_spec_image(size_t width,
+                                  size_t height,
+                                  tenure_format_t format,
+                                  tenure_dtype_t dtype,
+                                  size_t row_stride,
+                                  struct tenure_spec_t **spec);
+
+/**
+ * Frames that look like a tensor, without its gaps.
+ *
+ * # Safety
+ * `tensor` is null or a handle; `spec` is null or valid.
+ */
+tenure_status_t tenure_spec_like(const struct tenure_tensor_t *tensor, struct tenure_spec_t **spec);
+
+/**
+ * Says what the numbers of images mean; `TENURE_MATRIX_NONE` changes nothing.
+ *
+ * # Safety
+ * `spec` is null or one that nobody else uses meanwhile.
+ */
+tenure_status_t tenure_spec_set_colour(struct tenure_spec_t *spec,
+                                       tenure_matrix_t matrix,
+                                       tenure_range_t range);
+
+/**
+ * Gives a description of frames back; null is fine.
+ *
+ * # Safety
+ * `spec` is null or one that nobody uses any more.
+ */
+void tenure_spec_free(struct tenure_spec_t *spec);
+
+/**
+ * The streams in a directory, in order of their names; null is the usual one.
+ *
+ * # Safety
+ * `directory` is null or a text that ends with a zero; `streams` is null or valid.
+ */
+tenure_status_t tenure_streams_list(const char *directory, struct tenure_streams_t **streams);
+
+/**
+ * How many streams there are.
+ *
+ * # Safety
+ * `streams` is null or a list; `count` is null or valid.
+ */
+tenure_status_t tenure_streams_count(const struct tenure_streams_t *streams, size_t *count);
+
+/**
+ * A stream by its number: its name, the path of its socket and whether somebody publishes there
+ * (a producer that was killed leaves its socket behind). Texts are valid until the list is freed;
+ * `path` and `alive` may be null.
+ *
+ * # Safety
+ * `streams` is null or a list; the others are null or valid.
+ */
+tenure_status_t tenure_streams_entry(const struct tenure_streams_t *streams,
+                                     size_t index,
+                                     const char **name,
+                                     const char **path,
+                                     bool *alive);
+
+/**
+ * Gives a list back; null is fine.
+ *
+ * # Safety
+ * `streams` is null or a list that nobody uses any more.
+ */
+void tenure_streams_free(struct tenure_streams_t *streams);
+
+/**
+ * Asks the producer of a stream about it. `directory` may be null for the usual one.
+ * `TENURE_STATUS_NOT_FOUND` if nobody publishes the stream, `TENURE_STATUS_NO_ANSWER`,
+ * `TENURE_STATUS_REFUSED` if this user may not know.
+ *
+ * # Safety
+ * `directory` and `name` are null or texts that end with a zero; `report` is null or valid.
+ */
+tenure_status_t tenure_stream_stat(const char *directory,
+                                   const char *name,
+                                   struct tenure_stream_report_t **report);
+
+/**
+ * The numbers that are asked for most.
+ *
+ * # Safety
+ * `report` is null or a report; `figures` is null or valid.
+ */
+tenure_status_t tenure_stream_report_figures(const struct tenure_stream_report_t *report,
+                                             struct tenure_stream_figures_t *figures);
+
+/**
+ * All of it as JSON, as `tenure stream stat --json` prints it: every slot and every consumer.
+ * Valid until the report is freed.
+ *
+ * # Safety
+ * `report` is null or a report; `json` is null or valid.
+ */
+tenure_status_t tenure_stream_report_json(const struct tenure_stream_report_t *report,
+                                          const char **json);
+
+/**
+ * Gives a report back; null is fine.
+ *
+ * # Safety
+ * `report` is null or a report that nobody uses any more.
+ */
+void tenure_stream_report_free(struct tenure_stream_report_t *report);
+
+/**
+ * Options for a stream of this name, as usual.
+ *
+ * # Safety
+ * `name` is null or a text that ends with a zero; `options` is null or valid.
+ */
+tenure_status_t tenure_subscriber_options_new(const char *name,
+                                              struct tenure_subscriber_options_t **options);
+
+/**
+ * The directory of the socket, instead of `$TENURE_STREAM_DIR`, `$XDG_RUNTIME_DIR/tenure` or
+ * `/run/tenure`.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses; `directory` is null or a text that ends
+ * with a zero.
+ */
+tenure_status_t tenure_subscriber_options_set_directory(struct tenure_subscriber_options_t *options,
+                                                        const char *directory);
+
+/**
+ * How many frames to hold at one time, those included that wait to be read; 3 if not said. The
+ * producer may grant fewer.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses.
+ */
+tenure_status_t tenure_subscriber_options_set_credits(struct tenure_subscriber_options_t *options,
+                                                      uint32_t credits);
+
+/**
+ * Opening waits so many nanoseconds for somebody to publish the stream, or without end if it is
+ * less than 0; not at all if not said.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses.
+ */
+tenure_status_t tenure_subscriber_options_set_wait(struct tenure_subscriber_options_t *options,
+                                                   int64_t nanoseconds);
+
+/**
+ * When the stream ends, waits for the next producer of that name instead of saying so.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses.
+ */
+tenure_status_t tenure_subscriber_options_set_follow(struct tenure_subscriber_options_t *options,
+                                                     bool follow);
+
+/**
+ * Gives frames out before devices are done with them: the user waits for `tenure_frame_fence`.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses.
+ */
+tenure_status_t tenure_subscriber_options_set_explicit_fences(struct tenure_subscriber_options_t *options,
+                                                              bool explicit_fences);
+
+/**
+ * Gives options back; null is fine. Subscribers opened with them go on.
+ *
+ * # Safety
+ * `options` is null or options that nobody uses any more.
+ */
+void tenure_subscriber_options_free(struct tenure_subscriber_options_t *options);
+
+/**
+ * Subscribes. `TENURE_STATUS_NOT_FOUND` if nobody publishes the stream, `TENURE_STATUS_REFUSED`
+ * with the producer's reason, `TENURE_STATUS_NO_ANSWER` if it hangs.
+ *
+ * # Safety
+ * `options` is null or options; `subscriber` is null or valid.
+ */
+tenure_status_t tenure_subscriber_open(const struct tenure_subscriber_options_t *options,
+                                       struct tenure_subscriber_t **subscriber);
+
+/**
+ * The next frame, waiting for it at most so many nanoseconds; 0 only looks, and less than 0 waits
+ * without end. Puts out null if none came. `TENURE_STATUS_CLOSED` if the producer ended the stream
+ * or died (unless the subscriber follows), `TENURE_STATUS_EVICTED` if it put this consumer out.
+ *
+ * # Safety
+ * `subscriber` is null or a subscriber that nobody else uses; `frame` is null or valid.
+ */
+tenure_status_t tenure_subscriber_next(struct tenure_subscriber_t *subscriber,
+                                       int64_t nanoseconds,
+                                       struct tenure_frame_t **frame);
+
+/**
+ * The newest frame that is here already, giving back those before it; null if there is none.
+ * Otherwise as `tenure_subscriber_next`.
+ *
+ * # Safety
+ * As `tenure_subscriber_next`.
+ */
+tenure_status_t tenure_subscriber_latest(struct tenure_subscriber_t *subscriber,
+                                         struct tenure_frame_t **frame);
+
+/**
+ * A descriptor to poll: readable when there may be a frame. It is the subscriber's and only to be
+ * waited for. It is another one after `tenure_subscriber_reopen`, and for a subscriber that
+ * follows after any call that looks for frames.
+ *
+ * # Safety
+ * `subscriber` is null or a subscriber; `fd` is null or valid.
+ */
+tenure_status_t tenure_subscriber_fd(const struct tenure_subscriber_t *subscriber, int *fd);
+
+/**
+ * Credits, and how many frames did not come.
+ *
+ * # Safety
+ * `subscriber` is null or a subscriber; `figures` is null or valid.
+ */
+tenure_status_t tenure_subscriber_figures(const struct tenure_subscriber_t *subscriber,
+                                          struct tenure_subscriber_figures_t *figures);
+
+/**
+ * Subscribes again after the stream ended, waiting at most so many nanoseconds for a producer, or
+ * without end if it is less than 0. Frames that are held stay valid.
+ *
+ * # Safety
+ * `subscriber` is null or a subscriber that nobody else uses.
+ */
+tenure_status_t tenure_subscriber_reopen(struct tenure_subscriber_t *subscriber,
+                                         int64_t nanoseconds);
+
+/**
+ * Ends a subscription; null is fine. Frames that are held stay valid.
+ *
+ * # Safety
+ * `subscriber` is null or a subscriber that nobody uses any more.
+ */
+void tenure_subscriber_free(struct tenure_subscriber_t *subscriber);
 
 /**
  * A tensor of zeros. `shape` has `rank` numbers; `name` is for reports and error messages and may

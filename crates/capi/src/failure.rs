@@ -3,6 +3,8 @@
 use std::fmt::Display;
 
 use tenure::memory::realize::RealizeError;
+#[cfg(linux_like)]
+use tenure::stream;
 use tenure::{files, image, layout, memory, plan};
 
 use crate::status::Status;
@@ -94,6 +96,24 @@ fn of_files(error: &files::Error) -> Status {
     }
 }
 
+#[cfg(linux_like)]
+fn of_stream(error: &stream::Error) -> Status {
+    use stream::Error;
+    match error {
+        Error::Tensor(error) => of_tensor(error),
+        Error::Memory(error) => of_memory(error),
+        Error::Taken { .. } | Error::NoSlot { .. } | Error::StillHeld => Status::Busy,
+        Error::NoStream { .. } => Status::NotFound,
+        Error::NoAnswer { .. } => Status::NoAnswer,
+        Error::Refused { .. } => Status::Refused,
+        Error::Ended { .. } => Status::Closed,
+        Error::Evicted { .. } => Status::Evicted,
+        Error::Packet { .. } | Error::Report { .. } => Status::Damaged,
+        Error::Directory { .. } | Error::System { .. } => Status::System,
+        _ => Status::Invalid,
+    }
+}
+
 impl From<memory::Error> for Failure {
     fn from(error: memory::Error) -> Failure {
         Failure::of(of_memory(&error), &error)
@@ -115,6 +135,13 @@ impl From<image::Error> for Failure {
 impl From<files::Error> for Failure {
     fn from(error: files::Error) -> Failure {
         Failure::of(of_files(&error), &error)
+    }
+}
+
+#[cfg(linux_like)]
+impl From<stream::Error> for Failure {
+    fn from(error: stream::Error) -> Failure {
+        Failure::of(of_stream(&error), &error)
     }
 }
 

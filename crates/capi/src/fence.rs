@@ -18,7 +18,7 @@ use crate::status::Status;
 use crate::tensor::TensorHandle;
 
 /// Becomes done when the work behind it is, and stays so. Any thread may use it.
-pub struct FenceHandle(Fence);
+pub struct FenceHandle(pub(crate) Fence);
 
 /// As `tenure_processor_convert`, perhaps done later: `fence` is done when the picture is, and
 /// nobody can touch either side until then. A fence that fails tells that the destination is not

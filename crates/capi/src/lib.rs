@@ -23,6 +23,8 @@ mod failure;
 #[cfg(linux_like)]
 pub mod fence;
 pub mod files;
+#[cfg(linux_like)]
+pub mod frame;
 pub mod guarded;
 pub mod image;
 pub mod map;
@@ -31,9 +33,19 @@ pub mod plan;
 mod pointers;
 pub mod pool;
 pub mod processor;
+#[cfg(linux_like)]
+pub mod publisher;
 pub mod save;
 pub mod schedule;
+#[cfg(linux_like)]
+pub mod slot;
+#[cfg(linux_like)]
+pub mod spec;
 pub mod status;
+#[cfg(linux_like)]
+pub mod streams;
+#[cfg(linux_like)]
+pub mod subscriber;
 pub mod tensor;
 pub mod version;
 pub mod views;

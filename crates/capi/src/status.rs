@@ -25,7 +25,7 @@ pub enum Status {
     System = 8,
     /// A file or a message is not as its format asks for, or has lost bytes.
     Damaged = 9,
-    /// The other side closed the connection.
+    /// The other side closed the connection, or the stream has ended.
     Closed = 10,
     /// There is nothing of this name or number.
     NotFound = 11,
@@ -33,4 +33,10 @@ pub enum Status {
     Stopped = 12,
     /// A fault in the library itself, which went on: please report it.
     Internal = 13,
+    /// The other side said no; the text has its reason.
+    Refused = 14,
+    /// The other side is there and did not answer in time.
+    NoAnswer = 15,
+    /// The producer put this consumer out, because it held its frames for too long.
+    Evicted = 16,
 }

@@ -138,6 +138,16 @@ fn plans() {
     test("plans");
 }
 
+#[test]
+fn streams() {
+    test("streams");
+}
+
+#[test]
+fn producers() {
+    test("producers");
+}
+
 /// Every program is one of the tests above.
 #[test]
 fn none_is_left_out() {
@@ -165,6 +175,7 @@ fn example(name: &str) -> String {
     let mut shell = Command::new("sh");
     shell.arg("-ec").arg(format!("{build} -Werror\n{start}")).current_dir(scratch.path());
     shell.env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig"));
+    shell.env("TENURE_STREAM_DIR", scratch.path());
     run(shell.env("LD_LIBRARY_PATH", prefix().join("lib")))
 }
 
@@ -174,6 +185,13 @@ fn example_in_c() {
     assert!(said.contains("covers 640x360 pixels at (0, 140)"), "{said}");
     assert!(said.contains("is at (960, 540) in the frame"), "{said}");
     assert!(said.contains("red goes from 0.00 to 1.00"), "{said}");
+}
+
+#[test]
+fn example_of_a_stream() {
+    let said = example("camera_stream.c");
+    assert!(said.contains("pictures of 640x480 came, 0 wrong"), "{said}");
+    assert!(said.contains("then: stream `example/camera` has ended: its producer closed it"));
 }
 
 #[test]

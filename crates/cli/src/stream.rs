@@ -4,6 +4,7 @@
 //! says what frames look like.
 
 mod fill;
+mod gst;
 mod ls;
 mod problem;
 mod record;
@@ -43,6 +44,9 @@ enum Command {
     /// Publish what was recorded, at the times it was
     #[command(long_about = replay::ABOUT)]
     Replay(replay::Options),
+    /// Give a stream to GStreamer pipelines
+    #[command(long_about = gst::ABOUT)]
+    Gst(gst::Options),
 }
 
 /// What `tenure help stream` begins with.
@@ -61,5 +65,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Command::Tap(options) => tap::run(options),
         Command::Record(options) => record::run(options),
         Command::Replay(options) => replay::run(options),
+        Command::Gst(options) => gst::run(options),
     }
 }

@@ -60,6 +60,8 @@ mod error;
 #[cfg(linux_like)]
 mod frame;
 #[cfg(linux_like)]
+pub mod gstreamer;
+#[cfg(linux_like)]
 mod list;
 #[cfg(linux_like)]
 mod publisher;

@@ -16,6 +16,9 @@ pub(crate) enum Problem {
     /// The stream said no.
     #[error("{}", for_people(&.0.to_string()))]
     Stream(stream::Error),
+    /// GStreamer cannot have it.
+    #[error("{}", for_people(&.0.to_string()))]
+    GStreamer(stream::gstreamer::Error),
     /// There is no such stream.
     #[error("nobody publishes stream `{name}`: {}", streams_words(there))]
     NoStream {
@@ -82,6 +85,15 @@ impl From<stream::Error> for Problem {
         match error {
             stream::Error::NoStream { name, .. } => Problem::NoStream { name, there: there() },
             other => Problem::Stream(other),
+        }
+    }
+}
+
+impl From<stream::gstreamer::Error> for Problem {
+    fn from(error: stream::gstreamer::Error) -> Problem {
+        match error {
+            stream::gstreamer::Error::Stream(error) => error.into(),
+            other => Problem::GStreamer(other),
         }
     }
 }
