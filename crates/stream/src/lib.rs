@@ -62,6 +62,8 @@ mod frame;
 #[cfg(linux_like)]
 mod list;
 #[cfg(linux_like)]
+mod patience;
+#[cfg(linux_like)]
 mod publisher;
 #[cfg(linux_like)]
 mod report;

@@ -355,13 +355,13 @@ impl Shared {
                 self.with(|core| (core.accounts.claimed(), core.accounts.limits().claims));
             return Err(Error::NoSlot { name: self.place.name.clone(), claimed, limit });
         };
-        match self.memory_for(slot, owned.as_ref(), spec) {
-            Ok(owned) => Slot::new(self, slot, owned),
-            Err(error) => {
-                self.with(|core| core.accounts.unclaim(slot, owned.is_some()));
-                Err(error)
-            }
-        }
+        let memory = self.memory_for(slot, owned.as_ref(), spec);
+        memory.and_then(|owned| Slot::new(self, slot, owned)).inspect_err(|_| {
+            self.with(|core| {
+                let has_memory = matches!(core.home(slot), Home::Owned(_));
+                core.accounts.unclaim(slot, has_memory);
+            });
+        })
     }
 
     /// Memory of a claimed slot that a frame fits into: what it has, or else new.

@@ -58,6 +58,22 @@ impl<E: ElementKind> Tensor<E> {
         self.retyped()
     }
 
+    /// Whether nobody else has a handle to the elements: no shared tensor, view, guard or export.
+    ///
+    /// ```
+    /// use tenure_tensor::Tensor;
+    /// let mut tensor = Tensor::<u8>::new(&[4], None, None)?;
+    /// let view = tensor.slice(0, 0..2)?;
+    /// assert!(!tensor.is_only_handle());
+    /// drop(view);
+    /// assert!(tensor.is_only_handle());
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    pub fn is_only_handle(&mut self) -> bool {
+        let Some(parts) = Arc::get_mut(&mut self.parts) else { return false };
+        parts.buffer.is_only_handle() && parts.other_planes.iter_mut().all(Buffer::is_only_handle)
+    }
+
     /// The mechanism the bytes were obtained with.
     pub fn memory(&self) -> TensorMemory {
         self.parts.buffer.memory()

@@ -1,7 +1,8 @@
 //! The memory of slots.
 
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use smallvec::SmallVec;
 use tenure_memory::{
@@ -11,15 +12,20 @@ use tenure_memory::{
 use tenure_tensor::wire::Description;
 use tenure_tensor::{Sharing, TensorDyn};
 
+use super::claimed::Ready;
 use crate::wire::{LONGEST_DESCRIPTION, MOST_MEMORIES};
 use crate::{Error, Result, Spec};
 
 /// The memory of a slot of the stream's own, and what the frames in it look like.
 pub(super) struct Owned {
     pub(super) raw: Arc<RawBuffer>,
+    /// All bytes of it.
+    whole: Buffer,
     pub(super) spec: Arc<Spec>,
     /// The description of frames in it, as it travels.
     pub(super) description: Arc<[u8]>,
+    /// Its tensor, while nobody fills it.
+    ready: Mutex<Option<Ready>>,
 }
 
 impl Owned {
@@ -27,16 +33,15 @@ impl Owned {
     /// refuses every other way of writing.
     pub(super) fn make(memory: TensorMemory, spec: &Arc<Spec>, name: &str) -> Result<Owned> {
         let allocator: &dyn Allocator = kind::allocator(memory)?;
-        let fitted = Arc::new(spec.fitted(memory)?);
+        let fitted = spec.fitted(memory)?;
         let request = tenure_memory::Request::new(fitted.bytes())?.with_name(Some(name));
         let raw = Arc::new(allocator.allocate(&request)?);
         raw.descriptor()?;
         if memory == TensorMemory::Shm {
             raw.seal_for_others()?;
         }
-        let description = describe_over(&raw, &fitted)?;
         // The spec that was asked for, so that it is known again.
-        Ok(Owned { raw, spec: Arc::clone(spec), description })
+        Owned::over(raw, &fitted, Arc::clone(spec))
     }
 
     /// The same memory for other frames; `None` if it is too small.
@@ -45,22 +50,32 @@ impl Owned {
         if fitted.bytes() > self.raw.size() {
             return Ok(None);
         }
-        let description = describe_over(&self.raw, &fitted)?;
-        let raw = Arc::clone(&self.raw);
-        Ok(Some(Owned { raw, spec: Arc::clone(spec), description }))
+        Owned::over(Arc::clone(&self.raw), &fitted, Arc::clone(spec)).map(Some)
+    }
+
+    fn over(raw: Arc<RawBuffer>, fitted: &Spec, spec: Arc<Spec>) -> Result<Owned> {
+        let whole = Buffer::from_shared(Arc::clone(&raw));
+        let description = describe(&fitted.over(whole.clone())?)?;
+        Ok(Owned { raw, whole, spec, description, ready: Mutex::default() })
+    }
+
+    pub(super) fn take_ready(&self) -> Option<Ready> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Keeps its tensor for the next claim.
+    pub(super) fn keep_ready(&self, ready: Ready) {
+        let mut place = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = place.replace(ready);
+        drop(place);
+        drop(before);
     }
 
     /// Whether devices are done with it.
     pub(super) fn ready(&self) -> bool {
         self.raw.memory() != TensorMemory::Dma
-            || Buffer::from_shared(Arc::clone(&self.raw))
-                .wait_ready(Access::KernelWrite, Some(std::time::Duration::ZERO))
-                .unwrap_or(true)
+            || self.whole.wait_ready(Access::KernelWrite, Some(Duration::ZERO)).unwrap_or(true)
     }
-}
-
-fn describe_over(raw: &Arc<RawBuffer>, fitted: &Spec) -> Result<Arc<[u8]>> {
-    describe(&fitted.over(Buffer::from_shared(Arc::clone(raw)))?)
 }
 
 /// The description of a tensor as it travels.
