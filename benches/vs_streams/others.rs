@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use tenure_benches::{Bench, Error, Unit};
 
 use crate::latency::Streaming;
+use crate::part::tell_processors;
 
 const FRAME: usize = 8 << 20;
 const MESSAGES: usize = 40;
@@ -23,6 +24,7 @@ struct Other {
 
 impl Other {
     fn start(command: &mut Command) -> Result<Other, Error> {
+        let command = tell_processors(command);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let told = child.stdin.take().ok_or("no standard input")?;
         let says = BufReader::new(child.stdout.take().ok_or("no standard output")?);

@@ -20,7 +20,7 @@ use tenure_memory::{Fence, TensorMemory};
 use tenure_tensor::{ElementKind, Tensor};
 
 use self::core::Core;
-use self::homes::{Borrowed, Home, Owned, describe, descriptors, identities, memories};
+use self::homes::{Borrowed, Home, Lent, Owned, describe, descriptors, memories};
 use self::service::Door;
 use crate::accounts::State;
 use crate::directory::Place;
@@ -219,8 +219,8 @@ impl Publisher {
         self.shared.with(|core| {
             let held = Borrowed::hold(&memories)?;
             let slot = borrowed_slot(core, &memories)?;
-            let known = identities(&memories);
-            core.set_home(slot, Home::Borrowed(known, Some(held)));
+            let lent = Lent::new(&memories, tensor.memory());
+            core.set_home(slot, Home::Borrowed(lent, Some(held)));
             Ok(core.send(slot, &description, &descriptors, &meta))
         })
     }

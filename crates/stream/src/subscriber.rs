@@ -179,7 +179,25 @@ impl Subscriber {
     }
 
     /// The newest frame that is here already, giving back those before it; `None` if there is
-    /// none.
+    /// none. Never waits: for whoever works at a pace of its own and wants no frame twice.
+    ///
+    /// It is the newest of those that came. A consumer that has no credit left gets no frames: one
+    /// that looks less often than frames are published finds as many as it has credits, and what
+    /// was published afterwards is counted in [`Subscriber::dropped`] (see [`Frame::age`]). Those
+    /// passed over are counted in [`Subscriber::skipped`].
+    ///
+    /// ```no_run
+    /// # fn draw(_: &tenure_stream::Frame) {}
+    /// let mut subscriber = tenure_stream::Subscriber::open("cam0/frame")?;
+    /// loop {
+    ///     if let Some(frame) = subscriber.latest()? {
+    ///         draw(&frame);
+    ///     }
+    ///     std::thread::sleep(std::time::Duration::from_millis(16));
+    /// }
+    /// # #[expect(unreachable_code)]
+    /// # Ok::<(), tenure_stream::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Subscriber::next`]; frames that came before the stream ended are given first.

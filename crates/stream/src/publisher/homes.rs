@@ -97,8 +97,8 @@ pub(super) struct Borrowed {
 /// The memories of a tensor, one for each buffer.
 pub(super) type Memories = SmallVec<[Arc<RawBuffer>; 1]>;
 
-/// Which memories: known again when the same come back.
-pub(super) type Identities = SmallVec<[WeakIdentity; 1]>;
+/// Which memories.
+type Identities = SmallVec<[WeakIdentity; 1]>;
 
 /// The memories of a tensor that can be shared, sealed where that is possible.
 pub(super) fn memories(tensor: &TensorDyn) -> Result<Memories> {
@@ -138,13 +138,28 @@ pub(super) enum Home {
     /// Memory of the stream.
     Owned(Arc<Owned>),
     /// Memory that the user brings again and again, and what of it consumers have now.
-    Borrowed(Identities, Option<Borrowed>),
+    Borrowed(Lent, Option<Borrowed>),
+}
+
+/// Memory of the user's.
+pub(super) struct Lent {
+    identities: Identities,
+    memory: TensorMemory,
+    bytes: usize,
+}
+
+impl Lent {
+    /// Known again when the same memories come back.
+    pub(super) fn new(memories: &[Arc<RawBuffer>], memory: TensorMemory) -> Lent {
+        let identities = memories.iter().map(|raw| BufferIdentity::weak(raw.identity())).collect();
+        Lent { identities, memory, bytes: memories.iter().map(|raw| raw.size()).sum() }
+    }
 }
 
 impl Home {
     /// Whether these memories belong to the slot.
     pub(super) fn is_of(&self, memories: &[Arc<RawBuffer>]) -> bool {
-        let Home::Borrowed(known, _) = self else { return false };
+        let Home::Borrowed(Lent { identities: known, .. }, _) = self else { return false };
         let same = |(weak, raw): (&WeakIdentity, &Arc<RawBuffer>)| {
             weak.upgrade().is_some_and(|identity| identity == *raw.identity())
         };
@@ -154,18 +169,29 @@ impl Home {
     /// Whether the memories that belonged to the slot do not exist any more.
     pub(super) fn is_over(&self) -> bool {
         let gone = |weak: &WeakIdentity| weak.upgrade().is_none();
-        matches!(self, Home::Borrowed(known, _) if known.iter().any(gone))
+        matches!(self, Home::Borrowed(lent, _) if lent.identities.iter().any(gone))
     }
 
     pub(super) fn bytes(&self) -> usize {
         match self {
+            Home::Vacant => 0,
             Home::Owned(owned) => owned.raw.size(),
-            _ => 0,
+            // The user may have freed it meanwhile.
+            Home::Borrowed(lent, _) => {
+                if self.is_over() {
+                    0
+                } else {
+                    lent.bytes
+                }
+            }
         }
     }
-}
 
-/// Weak handles to the identities of memories.
-pub(super) fn identities(memories: &[Arc<RawBuffer>]) -> Identities {
-    memories.iter().map(|raw| BufferIdentity::weak(raw.identity())).collect()
+    pub(super) fn memory(&self) -> Option<TensorMemory> {
+        match self {
+            Home::Vacant => None,
+            Home::Owned(owned) => Some(owned.raw.memory()),
+            Home::Borrowed(lent, _) => Some(lent.memory),
+        }
+    }
 }

@@ -156,6 +156,7 @@ impl SubscriberBuilder {
 /// Connects to the producer of a stream and says the first word.
 pub(crate) fn ask(place: &Place, hello: Request, within: Duration) -> Result<Connection> {
     let path = place.socket()?;
+    place.check_directory()?;
     let socket = match socket::connect_to(&path, within) {
         Ok(socket) => socket,
         Err(Errno::NOENT | Errno::CONNREFUSED) => {
