@@ -4,6 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::net::{self, AddressFamily, SendFlags, SocketFlags, SocketType};
 use tenure::DType;
 use tenure::memory::share;
 use tenure::stream::{Meta, Publisher, Slot, Spec};
@@ -12,6 +14,8 @@ use tenure_benches::{Bench, Error, Python, Unit};
 use crate::part::{Consumer, one_way};
 
 const FRAME: usize = 8 << 20;
+/// Bytes of a message about a frame, or nearly.
+const DESCRIPTION: usize = 170;
 /// The part of a consumer.
 const PART: &str = "stream bench";
 /// Messages of one measurement.
@@ -80,33 +84,46 @@ impl Streaming {
     }
 }
 
-/// Nothing is carried: only one process waking others.
-pub(crate) struct Bells {
-    bells: Vec<rustix::fd::OwnedFd>,
+/// Only one process waking others, by descriptors that they have been given.
+struct Bells {
+    bells: Vec<Bell>,
     consumers: Vec<Consumer>,
     _directory: tempfile::TempDir,
 }
 
+enum Bell {
+    /// Which carries nothing.
+    Event(OwnedFd),
+    /// The kind of socket that streams are made of, with as many bytes as describe a frame.
+    Socket(OwnedFd),
+}
+
 impl Bells {
-    pub(crate) fn new(consumers: usize) -> Result<Bells, Error> {
+    fn new(consumers: usize, make: fn() -> Result<(Bell, OwnedFd), Error>) -> Result<Bells, Error> {
         let directory = tempfile::tempdir()?;
-        let mut all = Bells { bells: vec![], consumers: vec![], _directory: directory };
+        let (mut bells, mut all) = (vec![], vec![]);
         for _ in 0..consumers {
-            // Counted one by one, should the consumer lag behind.
-            let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE)?;
-            let consumer = Consumer::start(all._directory.path(), "eventfd")?;
-            share::send(&consumer.told, &[], &[rustix::fd::AsFd::as_fd(&bell)])?;
-            all.bells.push(bell);
-            all.consumers.push(consumer);
+            let (bell, theirs) = make()?;
+            let part = match bell {
+                Bell::Event(_) => "eventfd",
+                Bell::Socket(_) => "socket",
+            };
+            let consumer = Consumer::start(directory.path(), part)?;
+            share::send(&consumer.told, &[], &[theirs.as_fd()])?;
+            bells.push(bell);
+            all.push(consumer);
         }
-        Ok(all)
+        Ok(Bells { bells, consumers: all, _directory: directory })
     }
 
-    pub(crate) fn measure(&mut self) -> f64 {
+    fn measure(&mut self) -> f64 {
         let Bells { bells, consumers, .. } = self;
         let send = || {
             for bell in &*bells {
-                rustix::io::write(bell, &1u64.to_ne_bytes())?;
+                match bell {
+                    Bell::Event(bell) => rustix::io::write(bell, &1u64.to_ne_bytes())?,
+                    Bell::Socket(bell) => net::send(bell, &[0; DESCRIPTION], SendFlags::NOSIGNAL)?,
+                };
             }
             Ok(())
         };
@@ -114,10 +131,28 @@ impl Bells {
     }
 }
 
+fn event() -> Result<(Bell, OwnedFd), Error> {
+    // Counted one by one, should the consumer lag behind.
+    let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE)?;
+    let theirs = bell.try_clone()?;
+    Ok((Bell::Event(bell), theirs))
+}
+
+fn socket() -> Result<(Bell, OwnedFd), Error> {
+    let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
+    let (bell, theirs) = net::socketpair(AddressFamily::UNIX, kind, flags, None)?;
+    Ok((Bell::Socket(bell), theirs))
+}
+
 pub(crate) fn rows(bench: &mut Bench) -> Result<(), Error> {
     if let Some(row) = bench.row("one way of 8 MiB beside an eventfd", Unit::Nanoseconds) {
-        let (mut ours, mut floor) = (Streaming::new(FRAME, 1)?, Bells::new(1)?);
-        row.target(1.3).ours(|| ours.measure()).rival("eventfd", || floor.measure()).measure();
+        let (mut ours, mut floor) = (Streaming::new(FRAME, 1)?, Bells::new(1, event)?);
+        let mut bare = Bells::new(1, socket)?;
+        row.target(1.3)
+            .ours(|| ours.measure())
+            .rival("eventfd", || floor.measure())
+            .rival("bare socket", || bare.measure())
+            .measure();
     }
     if let Some(row) = bench.row("one way of 8 MiB beside one of 64 bytes", Unit::Nanoseconds) {
         let (mut large, mut small) = (Streaming::new(FRAME, 1)?, Streaming::new(64, 1)?);
@@ -125,7 +160,7 @@ pub(crate) fn rows(bench: &mut Bench) -> Result<(), Error> {
     }
     let name = "one way to three consumers beside three eventfds";
     if let Some(row) = bench.row(name, Unit::Nanoseconds) {
-        let (mut ours, mut floor) = (Streaming::new(FRAME, 3)?, Bells::new(3)?);
+        let (mut ours, mut floor) = (Streaming::new(FRAME, 3)?, Bells::new(3, event)?);
         row.target(1.3).ours(|| ours.measure()).rival("eventfd", || floor.measure()).measure();
     }
     if let Some(row) = bench.row("one way to three consumers beside one", Unit::Nanoseconds) {

@@ -71,7 +71,7 @@ pub(crate) struct Consumer {
 }
 
 impl Consumer {
-    /// Starts one that plays `part`: `eventfd`, or `stream NAME`.
+    /// Starts one that plays `part`: `eventfd`, `socket`, or `stream NAME`.
     pub(crate) fn start(directory: &Path, part: &str) -> Result<Consumer, Error> {
         Consumer::start_as(&mut Command::new(env::current_exe()?), directory, part)
     }
@@ -158,9 +158,9 @@ pub(crate) fn play() -> Result<bool, Error> {
     let directory = Path::new(words.next().ok_or("no directory")?);
     let mut told = UnixStream::connect(directory.join("told"))?;
     match words.next() {
-        Some("eventfd") => {
+        Some("eventfd" | "socket") => {
             let message = share::receive(&told)?;
-            let bell = message.descriptors.into_iter().next().ok_or("no eventfd")?;
+            let bell = message.descriptors.into_iter().next().ok_or("no descriptor")?;
             consume(&mut told, || wait_for(&bell))?;
         }
         Some("stream") => {
@@ -180,7 +180,7 @@ pub(crate) fn play() -> Result<bool, Error> {
 }
 
 fn wait_for(bell: &OwnedFd) -> Result<u64, Error> {
-    rustix::io::read(bell, &mut [0; 8])?;
+    rustix::io::read(bell, &mut [0; 512])?;
     Ok(now())
 }
 

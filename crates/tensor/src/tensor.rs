@@ -266,3 +266,33 @@ impl<E: ElementKind> fmt::Debug for Tensor<E> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::any::Any;
+
+    use tenure_layout::PixelFormat;
+
+    use super::*;
+
+    #[test]
+    fn every_other_handle_counts() {
+        let memory = Some(TensorMemory::Mem);
+        let mut tensor = Tensor::<u8>::image(16, 8, PixelFormat::Nv12, memory, None).unwrap();
+        let others: [fn(&Tensor<u8>) -> Box<dyn Any>; 6] = [
+            |tensor| Box::new(tensor.share()),
+            |tensor| Box::new(tensor.plane(1).unwrap()),
+            |tensor| Box::new(tensor.map_read().unwrap()),
+            |tensor| Box::new(tensor.buffer().clone()),
+            |tensor| Box::new(tensor.buffer().slice(3..4).unwrap()),
+            |tensor| Box::new(Arc::clone(tensor.buffer().raw().unwrap())),
+        ];
+        for other in others {
+            assert!(tensor.is_only_handle());
+            let other = other(&tensor);
+            assert!(!tensor.is_only_handle());
+            drop(other);
+        }
+        assert!(tensor.is_only_handle());
+    }
+}
