@@ -49,9 +49,21 @@ impl Python {
         Python { program, package: Package::Absent, running: OnceCell::new() }
     }
 
+    /// How the program is run, for one that is not asked but talked to in another way. What it
+    /// needs is there afterwards.
+    ///
+    /// # Errors
+    /// If the package cannot be built.
+    pub fn command(&self) -> Result<Command, Error> {
+        install(self.package)?;
+        let mut command = python();
+        command.arg(self.program);
+        Ok(command)
+    }
+
     /// The number that Python answers this line with; no number if it does not.
     pub fn ask(&self, question: &str) -> f64 {
-        let start = || install(self.package).and_then(|()| start(self.program)).map(RefCell::new);
+        let start = || self.command().and_then(start).map(RefCell::new);
         let running = self.running.get_or_init(|| start().inspect_err(complain).ok());
         let Some(running) = running else { return f64::NAN };
         running.borrow_mut().ask(question).inspect_err(complain).unwrap_or(f64::NAN)
@@ -88,8 +100,8 @@ fn install(package: Package) -> Result<(), Error> {
     }
 }
 
-fn start(program: &str) -> Result<Running, Error> {
-    let mut child = python().arg(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+fn start(mut command: Command) -> Result<Running, Error> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let input = child.stdin.take().ok_or("no input")?;
     let output = BufReader::new(child.stdout.take().ok_or("no output")?);
     Ok(Running { child, input, output })

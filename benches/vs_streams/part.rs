@@ -5,9 +5,11 @@ use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Child, Command};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::fd::OwnedFd;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use tenure::memory::share;
 use tenure::stream::Subscriber;
@@ -15,6 +17,9 @@ use tenure_benches::Error;
 
 /// Set in a consumer: what it is, and where it is told what to do.
 const PART: &str = "TENURE_BENCH_PART";
+/// Set in consumers, and in rivals for theirs: the processors to run on.
+const PROCESSORS: &str = "TENURE_BENCH_PROCESSORS";
+static OTHERS: OnceLock<String> = OnceLock::new();
 /// Between two messages: long enough to fall asleep.
 const PAUSE: Duration = Duration::from_micros(300);
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,10 +30,38 @@ pub(crate) fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Real-time priority for this process and those that it starts, if that is allowed.
+/// Real-time priority for this process and those that it starts, if that is allowed. The producer
+/// has a processor of its own, and consumers have the others, if there are others.
 pub(crate) fn prefer_this_program() {
     let id = std::process::id().to_string();
     let _ = Command::new("chrt").args(["-f", "-p", "10", &id]).output();
+    let Ok(allowed) = sched_getaffinity(None) else { return };
+    let mut processors = (0..CpuSet::MAX_CPU).filter(|it| allowed.is_set(*it));
+    let (Some(own), others) = (processors.next(), processors.collect::<Vec<_>>()) else { return };
+    if !others.is_empty() && run_on(&[own]).is_ok() {
+        let _ = OTHERS.set(others.iter().map(usize::to_string).collect::<Vec<_>>().join(","));
+    }
+}
+
+fn run_on(processors: &[usize]) -> rustix::io::Result<()> {
+    let mut set = CpuSet::new();
+    processors.iter().for_each(|processor| set.set(*processor));
+    sched_setaffinity(None, &set)
+}
+
+/// Tells a program that is about to be started where its consumer may run.
+pub(crate) fn tell_processors(command: &mut Command) -> &mut Command {
+    match OTHERS.get() {
+        Some(others) => command.env(PROCESSORS, others),
+        None => command,
+    }
+}
+
+/// As [`prefer_this_program`] told it to whoever started this one.
+fn run_where_told() -> Result<(), Error> {
+    let Ok(told) = env::var(PROCESSORS) else { return Ok(()) };
+    let processors: Vec<usize> = told.split(',').map(str::parse).collect::<Result<_, _>>()?;
+    Ok(run_on(&processors)?)
 }
 
 /// A consumer, and the connection that it is told by.
@@ -38,12 +71,21 @@ pub(crate) struct Consumer {
 }
 
 impl Consumer {
-    /// Starts one that plays `part`: `eventfd`, or `stream NAME`.
+    /// Starts one that plays `part`: `eventfd`, `socket`, or `stream NAME`.
     pub(crate) fn start(directory: &Path, part: &str) -> Result<Consumer, Error> {
+        Consumer::start_as(&mut Command::new(env::current_exe()?), directory, part)
+    }
+
+    /// The same in another program, which understands parts as this one does.
+    pub(crate) fn start_as(
+        program: &mut Command,
+        directory: &Path,
+        part: &str,
+    ) -> Result<Consumer, Error> {
         let path = directory.join("told");
         let listener = UnixListener::bind(&path)?;
         let part = format!("{} {part}", directory.display());
-        let child = Command::new(env::current_exe()?).env(PART, part).spawn()?;
+        let child = tell_processors(program).env(PART, part).spawn()?;
         let (told, _) = listener.accept()?;
         std::fs::remove_file(path)?;
         Ok(Consumer { child, told })
@@ -92,6 +134,8 @@ pub(crate) fn one_way(
     }
     let mut sent = Vec::with_capacity(count);
     for _ in 0..count {
+        // Whatever is done here is in nobody's way: the last message has arrived.
+        std::thread::sleep(PAUSE);
         prepare()?;
         std::thread::sleep(PAUSE);
         sent.push(now());
@@ -109,13 +153,14 @@ pub(crate) fn one_way(
 /// Plays the part that the environment names; false if it names none.
 pub(crate) fn play() -> Result<bool, Error> {
     let Ok(part) = env::var(PART) else { return Ok(false) };
+    run_where_told()?;
     let mut words = part.split(' ');
     let directory = Path::new(words.next().ok_or("no directory")?);
     let mut told = UnixStream::connect(directory.join("told"))?;
     match words.next() {
-        Some("eventfd") => {
+        Some("eventfd" | "socket") => {
             let message = share::receive(&told)?;
-            let bell = message.descriptors.into_iter().next().ok_or("no eventfd")?;
+            let bell = message.descriptors.into_iter().next().ok_or("no descriptor")?;
             consume(&mut told, || wait_for(&bell))?;
         }
         Some("stream") => {
@@ -135,7 +180,7 @@ pub(crate) fn play() -> Result<bool, Error> {
 }
 
 fn wait_for(bell: &OwnedFd) -> Result<u64, Error> {
-    rustix::io::read(bell, &mut [0; 8])?;
+    rustix::io::read(bell, &mut [0; 512])?;
     Ok(now())
 }
 

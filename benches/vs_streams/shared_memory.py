@@ -13,6 +13,8 @@ back_out, back_in = os.pipe()
 
 if os.fork() == 0:
     os.close(wake_in)
+    if processors := os.environ.get("TENURE_BENCH_PROCESSORS"):
+        os.sched_setaffinity(0, map(int, processors.split(",")))
     frame = shared_memory.SharedMemory(name=memory.name)
     while os.read(wake_out, 8):
         first = frame.buf[0]
@@ -25,6 +27,7 @@ for line in sys.stdin:
         break
     sent = []
     for number in range(count):
+        time.sleep(0.0003)
         memory.buf[0] = number % 256
         time.sleep(0.0003)
         sent.append(time.monotonic_ns())

@@ -55,7 +55,7 @@ List, look at, record and replay streams.
 
 A stream is published by one process under a name, and read by any number of
 others without a copy. Its socket is in the directory $TENURE_STREAM_DIR,
-$XDG_RUNTIME_DIR/tenure or /run/tenure.";
+$XDG_RUNTIME_DIR/tenure, /run/tenure, or /tmp/tenure-UID without any of them.";
 
 /// Does what is asked for.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {

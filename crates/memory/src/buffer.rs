@@ -251,6 +251,26 @@ impl Buffer {
         self.placed().map(|placed| &placed.raw)
     }
 
+    /// Whether this is the only way to the bytes that starts at this buffer's allocation: there is no
+    /// clone, slice, guard, export or other holder of it. Whoever asks has the only handle, so the
+    /// answer stays true for as long as no other is made of it. An allocation below one that was
+    /// [lent](RawBuffer::lent) is not asked; nor is there anything to ask while there is none.
+    ///
+    /// ```
+    /// use tenure_memory::{Buffer, Request, TensorMemory, allocate};
+    /// let request = Request::new(4)?;
+    /// let mut buffer = Buffer::from_raw(allocate(Some(TensorMemory::Mem), &request)?);
+    /// let guard = buffer.read()?;
+    /// assert!(!buffer.is_only_handle());
+    /// drop(guard);
+    /// assert!(buffer.is_only_handle());
+    /// # Ok::<(), tenure_memory::Error>(())
+    /// ```
+    pub fn is_only_handle(&mut self) -> bool {
+        let Some(root) = Arc::get_mut(&mut self.root) else { return false };
+        root.place.get_mut().is_none_or(|placed| Arc::get_mut(&mut placed.raw).is_some())
+    }
+
     /// Holds `range` of the bytes for `access`.
     ///
     /// # Errors

@@ -29,6 +29,10 @@ impl<T> Once<T> {
         self.value.get()
     }
 
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+        self.value.get_mut()
+    }
+
     /// The value, made by `make` if nobody has yet.
     pub(crate) fn get_or_make<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
         if let Some(value) = self.value.get() {
@@ -67,6 +71,10 @@ impl<T> OnceLock<T> {
     fn get(&self) -> Option<&T> {
         let is_set = self.is_set.load(loom::sync::atomic::Ordering::Acquire);
         self.value.get().filter(|_| is_set)
+    }
+
+    fn get_mut(&mut self) -> Option<&mut T> {
+        self.value.get_mut()
     }
 
     fn set(&self, value: T) -> Result<(), T> {

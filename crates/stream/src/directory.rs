@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+use rustix::process::geteuid;
 
 use crate::{Error, Result};
 
@@ -11,6 +14,8 @@ use crate::{Error, Result};
 pub const VARIABLE: &str = "TENURE_STREAM_DIR";
 /// The directory of the whole machine.
 const MACHINE: &str = "/run/tenure";
+/// What the directory of a user begins with where there is no other; the user's number follows.
+const ANYBODY: &str = "/tmp/tenure-";
 /// `sun_path`, with its last byte zero.
 const LONGEST_PATH: usize = 107;
 /// The longest name of a stream.
@@ -19,12 +24,45 @@ const LONGEST_NAME: usize = 80;
 const SLASH: &str = "+";
 
 /// The directory in which this process looks for streams and puts its own: `$TENURE_STREAM_DIR`,
-/// `$XDG_RUNTIME_DIR/tenure`, or `/run/tenure`.
+/// `$XDG_RUNTIME_DIR/tenure`, `/run/tenure` if that is there or this user can make it, and
+/// `/tmp/tenure-UID` otherwise, which must be this user's alone.
 pub fn directory() -> PathBuf {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set(VARIABLE)
         .or_else(|| set("XDG_RUNTIME_DIR").map(|runtime| runtime.join("tenure")))
-        .unwrap_or_else(|| PathBuf::from(MACHINE))
+        .unwrap_or_else(|| of_machine_or_user(Path::new(MACHINE)))
+}
+
+/// A directory of the machine, or else the one of this user.
+fn of_machine_or_user(machine: &Path) -> PathBuf {
+    let can_be_made =
+        || machine.parent().is_some_and(|above| access(above, Access::WRITE_OK).is_ok());
+    if machine.is_dir() || can_be_made() { machine.to_owned() } else { of_user() }
+}
+
+/// Where anybody can make a directory; it has the sticky bit, so nobody can take it away again.
+fn of_user() -> PathBuf {
+    PathBuf::from(format!("{ANYBODY}{}", geteuid().as_raw()))
+}
+
+/// Whether nobody but this user can have put anything there. Somebody else may have made the
+/// directory before, to be taken for a producer or to listen.
+fn check_private(path: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(path)?;
+    let refuse = |what: String| {
+        let why = format!("{what}, where a directory that only this user can open was expected");
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+    };
+    if !found.is_dir() {
+        return refuse("it is no directory".to_owned());
+    }
+    if found.uid() != geteuid().as_raw() {
+        return refuse(format!("it belongs to user {}", found.uid()));
+    }
+    match found.mode() & 0o777 {
+        mode if mode & 0o077 != 0 => refuse(format!("it has the mode {mode:03o}")),
+        _ => Ok(()),
+    }
 }
 
 /// The name of a stream that can be one, and the files that belong to it.
@@ -89,8 +127,26 @@ impl Place {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             answer => answer,
         };
-        made.map_err(|cause| Error::Directory { path: path.clone(), cause })
+        made.and_then(|()| check(path))
+            .map_err(|cause| Error::Directory { path: path.clone(), cause })
     }
+
+    /// An error if somebody else may have put a socket into the directory of this user.
+    pub(crate) fn check_directory(&self) -> Result<()> {
+        match check(&self.directory) {
+            // Then there are no streams either.
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                Err(Error::Directory { path: self.directory.clone(), cause })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What was named by somebody is believed; what this program chose in a place that is open to
+/// everybody is looked at.
+fn check(directory: &Path) -> io::Result<()> {
+    if directory == of_user() { check_private(directory) } else { Ok(()) }
 }
 
 /// Makes a file accessible to these users.
@@ -101,7 +157,7 @@ pub(crate) fn set_mode(path: &Path, mode: u32) -> Result<()> {
 
 /// The names of the streams that have a socket in `directory`, in order.
 pub(crate) fn names(directory: &Path) -> Result<Vec<String>> {
-    let entries = match fs::read_dir(directory) {
+    let entries = match check(directory).and_then(|()| fs::read_dir(directory)) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
         Err(cause) => return Err(Error::Directory { path: directory.to_owned(), cause }),
@@ -132,5 +188,50 @@ mod tests {
         let deep = PathBuf::from("/tmp/".to_owned() + &"d".repeat(100));
         let place = Place::new("cam0", Some(&deep)).unwrap();
         assert!(matches!(place.socket(), Err(Error::PathTooLong { .. })));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "asks the system who may do what")]
+    fn a_directory_open_to_others_is_not_this_users() {
+        let stage = tempfile::tempdir().unwrap();
+        let path = stage.path().join("tenure");
+        let refused = |what: &str| {
+            let error = check_private(&path).unwrap_err().to_string();
+            assert!(error.starts_with(what), "{error}");
+        };
+        assert_eq!(check_private(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        fs::write(&path, "").unwrap();
+        refused("it is no directory");
+        fs::remove_file(&path).unwrap();
+        fs::DirBuilder::new().mode(0o700).create(&path).unwrap();
+        check_private(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
+        refused("it has the mode 750");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        // Only root can give a directory away, and only others can see one that root has.
+        if geteuid().is_root() {
+            std::os::unix::fs::chown(&path, Some(12345), None).unwrap();
+            refused("it belongs to user 12345");
+            std::os::unix::fs::chown(&path, Some(0), None).unwrap();
+        } else {
+            assert!(check_private(Path::new("/")).is_err());
+        }
+        let there = stage.path().join("there");
+        fs::rename(&path, &there).unwrap();
+        std::os::unix::fs::symlink(&there, &path).unwrap();
+        refused("it is no directory");
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "asks the system who may do what")]
+    fn without_a_directory_of_the_machine_there_is_one_of_the_user() {
+        let stage = tempfile::tempdir().unwrap();
+        let machine = stage.path().join("run/tenure");
+        assert_eq!(of_machine_or_user(&machine), of_user());
+        fs::create_dir(stage.path().join("run")).unwrap();
+        assert_eq!(of_machine_or_user(&machine), machine);
+        fs::create_dir(&machine).unwrap();
+        assert_eq!(of_machine_or_user(&machine), machine);
+        assert!(of_user().to_str().unwrap().starts_with("/tmp/tenure-"));
     }
 }

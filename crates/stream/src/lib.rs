@@ -64,6 +64,8 @@ pub mod gstreamer;
 #[cfg(linux_like)]
 mod list;
 #[cfg(linux_like)]
+mod patience;
+#[cfg(linux_like)]
 mod publisher;
 #[cfg(linux_like)]
 mod report;

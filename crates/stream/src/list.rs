@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::directory::{self, Place};
+use crate::patience::Patience;
 use crate::socket;
 use crate::subscriber::ask;
 use crate::wire::{Answer, Fault, LONGEST_REPORT, Request};
@@ -75,7 +76,8 @@ pub fn stat_in(directory: impl AsRef<Path>, name: &str) -> Result<StreamReport> 
     let connection = ask(&place, Request::Report, PATIENCE)?;
     let mut packet = vec![0; LONGEST_REPORT];
     let name = || place.name.clone();
-    let Some(received) = connection.receive(&mut packet, Some(PATIENCE))? else {
+    let received = connection.receive(&mut packet, &mut Patience::new(PATIENCE))?;
+    let Some(received) = received else {
         return Err(Error::NoAnswer { name: name(), after: PATIENCE });
     };
     if received.len == 0 {

@@ -20,7 +20,7 @@ use tenure_memory::{Fence, TensorMemory};
 use tenure_tensor::{ElementKind, Tensor};
 
 use self::core::Core;
-use self::homes::{Borrowed, Home, Owned, describe, descriptors, identities, memories};
+use self::homes::{Borrowed, Home, Lent, Owned, describe, descriptors, memories};
 use self::service::Door;
 use crate::accounts::State;
 use crate::directory::Place;
@@ -219,8 +219,8 @@ impl Publisher {
         self.shared.with(|core| {
             let held = Borrowed::hold(&memories)?;
             let slot = borrowed_slot(core, &memories)?;
-            let known = identities(&memories);
-            core.set_home(slot, Home::Borrowed(known, Some(held)));
+            let lent = Lent::new(&memories, tensor.memory());
+            core.set_home(slot, Home::Borrowed(lent, Some(held)));
             Ok(core.send(slot, &description, &descriptors, &meta))
         })
     }
@@ -355,13 +355,13 @@ impl Shared {
                 self.with(|core| (core.accounts.claimed(), core.accounts.limits().claims));
             return Err(Error::NoSlot { name: self.place.name.clone(), claimed, limit });
         };
-        match self.memory_for(slot, owned.as_ref(), spec) {
-            Ok(owned) => Slot::new(self, slot, owned),
-            Err(error) => {
-                self.with(|core| core.accounts.unclaim(slot, owned.is_some()));
-                Err(error)
-            }
-        }
+        let memory = self.memory_for(slot, owned.as_ref(), spec);
+        memory.and_then(|owned| Slot::new(self, slot, owned)).inspect_err(|_| {
+            self.with(|core| {
+                let has_memory = matches!(core.home(slot), Home::Owned(_));
+                core.accounts.unclaim(slot, has_memory);
+            });
+        })
     }
 
     /// Memory of a claimed slot that a frame fits into: what it has, or else new.

@@ -20,7 +20,7 @@ pub struct StreamReport {
     pub dropped: u64,
     /// Frames per second, of the last few.
     pub rate: f64,
-    /// Memory of its slots.
+    /// Memory of its slots; what it would be if there are none yet.
     pub memory: String,
     /// Slots that the producer may claim at one time.
     pub claims: usize,
@@ -37,7 +37,7 @@ pub struct StreamReport {
 }
 
 impl StreamReport {
-    /// Bytes of all slots that have memory of the stream's.
+    /// Bytes of all slots that have memory.
     pub fn bytes(&self) -> usize {
         self.slots.iter().map(|slot| slot.bytes).sum()
     }
@@ -51,7 +51,7 @@ pub struct SlotReport {
     pub index: usize,
     /// Counts the memories that it has had.
     pub generation: u32,
-    /// Bytes of its memory; zero if it is not the stream's.
+    /// Bytes of its memory, the stream's or the user's.
     pub bytes: usize,
     /// Whether the memory is the user's: of a camera, say.
     pub borrowed: bool,

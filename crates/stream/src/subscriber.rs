@@ -2,28 +2,31 @@
 
 mod builder;
 mod connection;
+mod frames;
 mod known;
+mod receiving;
+mod shelf;
 
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use tenure_memory::share::Peer;
 
 use crate::directory::Place;
-use crate::frame::{Came, Frame};
-use crate::socket::{Descriptors, Received};
-use crate::wire::{Answer, Fault, FrameHead, LONGEST};
-use crate::{Error, Result};
+use crate::patience::Patience;
+use crate::wire::LONGEST;
+use crate::{Error, Frame, Result};
 
 pub use builder::SubscriberBuilder;
 pub(crate) use builder::ask;
-pub(crate) use connection::Lease;
 use connection::{Connection, Welcome};
+pub use frames::Frames;
 use known::KnownSlots;
+pub(crate) use shelf::Kept;
 
 /// How often to look for a producer that is not there.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -147,18 +150,19 @@ impl Subscriber {
     /// to [`SubscriberBuilder::follow`]), [`Error::Evicted`], and [`Error::Packet`] if the
     /// producer sent nonsense.
     pub fn next(&mut self, timeout: Duration) -> Result<Option<Frame>> {
-        let deadline = Instant::now().checked_add(timeout);
+        let mut patience = Patience::new(timeout);
         loop {
-            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             let answer = match self.stalled.take() {
                 Some(frame) => Ok(Some(frame)),
-                None => self.receive(left.unwrap_or(timeout)),
+                None => self.receive(&mut patience),
             };
             match answer {
-                Err(error) if self.options.follow && error.is_over() => self.rejoin(deadline)?,
+                Err(error) if self.options.follow && error.is_over() => {
+                    self.rejoin(&mut patience)?;
+                }
                 Err(error) => return Err(error),
                 Ok(None) => return Ok(None),
-                Ok(Some(frame)) => return self.complete(frame, deadline),
+                Ok(Some(frame)) => return self.complete(frame, &mut patience),
             }
             if self.over.is_some() {
                 return Ok(None);
@@ -175,7 +179,25 @@ impl Subscriber {
     }
 
     /// The newest frame that is here already, giving back those before it; `None` if there is
-    /// none.
+    /// none. Never waits: for whoever works at a pace of its own and wants no frame twice.
+    ///
+    /// It is the newest of those that came. A consumer that has no credit left gets no frames: one
+    /// that looks less often than frames are published finds as many as it has credits, and what
+    /// was published afterwards is counted in [`Subscriber::dropped`] (see [`Frame::age`]). Those
+    /// passed over are counted in [`Subscriber::skipped`].
+    ///
+    /// ```no_run
+    /// # fn draw(_: &tenure_stream::Frame) {}
+    /// let mut subscriber = tenure_stream::Subscriber::open("cam0/frame")?;
+    /// loop {
+    ///     if let Some(frame) = subscriber.latest()? {
+    ///         draw(&frame);
+    ///     }
+    ///     std::thread::sleep(std::time::Duration::from_millis(16));
+    /// }
+    /// # #[expect(unreachable_code)]
+    /// # Ok::<(), tenure_stream::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Subscriber::next`]; frames that came before the stream ended are given first.
@@ -200,10 +222,9 @@ impl Subscriber {
     /// # Errors
     /// If the system refuses.
     pub fn wait(&self, timeout: Duration) -> Result<bool> {
-        let deadline = Instant::now().checked_add(timeout);
+        let mut patience = Patience::new(timeout);
         loop {
-            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-            let left = left.and_then(|left| Timespec::try_from(left).ok());
+            let left = patience.left().and_then(|left| Timespec::try_from(left).ok());
             let mut fds = [PollFd::new(&*self.connection, PollFlags::IN)];
             match poll(&mut fds, left.as_ref()) {
                 Ok(ready) => return Ok(ready > 0),
@@ -224,7 +245,7 @@ impl Subscriber {
     /// # Errors
     /// As [`Subscriber::open`].
     pub fn reopen(&mut self, timeout: Duration) -> Result<()> {
-        let deadline = Instant::now().checked_add(timeout);
+        let mut patience = Patience::new(timeout);
         loop {
             match self.options.connect(&self.place) {
                 Ok((connection, welcome)) => {
@@ -235,7 +256,7 @@ impl Subscriber {
                     self.over = None;
                     return Ok(());
                 }
-                Err(error) if error.is_over() && deadline.is_none_or(|at| Instant::now() < at) => {
+                Err(error) if error.is_over() && patience.left() != Some(Duration::ZERO) => {
                     std::thread::sleep(LOOK_AGAIN);
                 }
                 Err(error) => return Err(error),
@@ -244,9 +265,8 @@ impl Subscriber {
     }
 
     /// The same for subscribers that follow: no producer within the time is no error.
-    fn rejoin(&mut self, deadline: Option<Instant>) -> Result<()> {
-        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        match self.reopen(left.unwrap_or(Duration::MAX)) {
+    fn rejoin(&mut self, patience: &mut Patience) -> Result<()> {
+        match self.reopen(patience.left().unwrap_or(Duration::MAX)) {
             Err(error) if error.is_over() => Ok(()),
             answer => answer,
         }
@@ -256,164 +276,6 @@ impl Subscriber {
     #[cfg(feature = "async")]
     pub(crate) fn stop_following(&mut self) {
         self.options.follow = false;
-    }
-
-    /// Waits for the frame's fence, unless the user does that.
-    fn complete(&mut self, mut frame: Frame, deadline: Option<Instant>) -> Result<Option<Frame>> {
-        if self.options.explicit_fences {
-            return Ok(Some(frame));
-        }
-        let Some(fence) = frame.take_fence() else { return Ok(Some(frame)) };
-        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        if fence.wait(left)? {
-            return Ok(Some(frame));
-        }
-        frame.put_fence(fence);
-        self.stalled = Some(frame);
-        Ok(None)
-    }
-
-    /// The next frame off the socket.
-    fn receive(&mut self, timeout: Duration) -> Result<Option<Frame>> {
-        let deadline = Instant::now().checked_add(timeout);
-        let mut left = deadline.map(|_| timeout);
-        loop {
-            self.check_over()?;
-            let Some(received) = self.connection.receive(&mut self.packet, left)? else {
-                return Ok(None);
-            };
-            let len = received.len;
-            if len == 0 {
-                self.over = Some(Over::Ended { dead: true });
-                continue;
-            }
-            // The buffer is given back whatever comes of it.
-            let packet = std::mem::take(&mut self.packet);
-            let answer = self.understand(packet.get(..len).unwrap_or_default(), received);
-            self.packet = packet;
-            if let Some(frame) = answer? {
-                return Ok(Some(frame));
-            }
-            left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        }
-    }
-
-    /// An error if nothing more will come.
-    fn check_over(&self) -> Result<()> {
-        let name = || self.place.name.clone();
-        match self.over {
-            Some(Over::Ended { dead }) => Err(Error::Ended { name: name(), dead }),
-            Some(Over::Evicted) => {
-                Err(Error::Evicted { name: name(), credits: self.welcome.credits })
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// The frame in a packet; `None` if it was something else.
-    fn understand(&mut self, packet: &[u8], received: Received) -> Result<Option<Frame>> {
-        let Received { descriptors, fault, .. } = received;
-        let lost = fault == Some(Fault::DescriptorsLost);
-        let head = match fault {
-            None | Some(Fault::DescriptorsLost) => FrameHead::decode(packet),
-            Some(fault) => Err(fault),
-        };
-        match head {
-            Ok((head, description, blob)) => {
-                // From here on it is given back, whatever comes of it.
-                let lease = Arc::new(Lease::new(&self.connection, head));
-                if lost {
-                    lease.set_unknown();
-                    return self.refuse(Fault::DescriptorsLost, false);
-                }
-                self.take(head, description, blob, descriptors, lease)
-            }
-            Err(fault) => match Answer::decode(packet) {
-                Ok((Answer::Ended, _)) => {
-                    self.over = Some(Over::Ended { dead: false });
-                    Ok(None)
-                }
-                Ok((Answer::Evicted, _)) => {
-                    self.over = Some(Over::Evicted);
-                    Ok(None)
-                }
-                Ok((Answer::Forget { slot, generation }, _)) => {
-                    self.known.forget(slot, generation);
-                    Ok(None)
-                }
-                _ => self.refuse(fault, true),
-            },
-        }
-    }
-
-    fn take(
-        &mut self,
-        head: FrameHead,
-        description: &[u8],
-        blob: &[u8],
-        descriptors: Descriptors,
-        lease: Arc<Lease>,
-    ) -> Result<Option<Frame>> {
-        let tensor = match self.known.tensor(&head, description, descriptors, &lease) {
-            Ok(tensor) => tensor,
-            Err(known::Refused::Fault(fault)) => return self.refuse(fault, true),
-            Err(known::Refused::Description(error)) => {
-                self.connection.hang_up();
-                return Err(error);
-            }
-            Err(known::Refused::Memory(error)) => {
-                lease.set_unknown();
-                return Err(error);
-            }
-        };
-        let missed = head.dropped.saturating_sub(self.dropped);
-        self.dropped = head.dropped;
-        let came = Came {
-            head,
-            incarnation: self.welcome.incarnation,
-            missed,
-            blob,
-            guarded: tensor.guarded,
-            fence: tensor.fence,
-            lease,
-        };
-        Ok(Some(Frame::new(tensor.tensor, came)))
-    }
-
-    /// A packet that makes no sense. Whoever sends one will send others: nothing more is heard.
-    fn refuse(&mut self, fault: Fault, hopeless: bool) -> Result<Option<Frame>> {
-        if hopeless {
-            self.connection.hang_up();
-        }
-        Err(Error::Packet { name: self.place.name.clone(), fault })
-    }
-}
-
-/// Every frame of a stream as it comes, until it ends. Made by [`Subscriber::frames`].
-#[derive(Debug)]
-pub struct Frames<'a> {
-    subscriber: &'a mut Subscriber,
-}
-
-impl Iterator for Frames<'_> {
-    type Item = Result<Frame>;
-
-    fn next(&mut self) -> Option<Result<Frame>> {
-        match self.subscriber.next(Duration::MAX) {
-            Ok(Some(frame)) => Some(Ok(frame)),
-            Ok(None) => None,
-            Err(Error::Ended { .. }) => None,
-            Err(error) => Some(Err(error)),
-        }
-    }
-}
-
-impl<'a> IntoIterator for &'a mut Subscriber {
-    type Item = Result<Frame>;
-    type IntoIter = Frames<'a>;
-
-    fn into_iter(self) -> Frames<'a> {
-        self.frames()
     }
 }
 
@@ -437,7 +299,7 @@ impl Drop for Subscriber {
         if self.over.is_none() && Arc::strong_count(&self.connection) > 1 {
             self.connection.enough();
             self.options.follow = false;
-            while let Ok(Some(frame)) = self.receive(Duration::ZERO) {
+            while let Ok(Some(frame)) = self.receive(&mut Patience::new(Duration::ZERO)) {
                 drop(frame);
             }
         }

@@ -208,6 +208,22 @@ fn tensors_of_the_user_are_kept_until_consumers_let_go() {
 }
 
 #[test]
+fn memory_of_the_user_is_reported_as_what_it_is() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("lent").memory(TensorMemory::Dma).open().unwrap();
+    assert_eq!((publisher.stats().memory.as_str(), publisher.stats().bytes()), ("dma", 0));
+    let tensor = Tensor::<u8>::new(&[10_000], Some(TensorMemory::Shm), None).unwrap();
+    publisher.publish_tensor(&tensor, Meta::new()).unwrap();
+    let report = publisher.stats();
+    let bytes = tensor.buffer().raw().unwrap().size();
+    assert_eq!((report.memory.as_str(), report.bytes()), ("shm", bytes));
+    assert!(bytes >= 10_000 && report.slots[0].borrowed);
+    // The stream does not keep it.
+    drop(tensor);
+    assert_eq!(publisher.stats().bytes(), 0);
+}
+
+#[test]
 fn planes_in_several_memories_are_one_frame() {
     let stage = Stage::new();
     let mut publisher = stage.publisher("planes").open().unwrap();

@@ -58,6 +58,22 @@ impl<E: ElementKind> Tensor<E> {
         self.retyped()
     }
 
+    /// Whether nobody else has a handle to the elements: no shared tensor, view, guard or export.
+    ///
+    /// ```
+    /// use tenure_tensor::Tensor;
+    /// let mut tensor = Tensor::<u8>::new(&[4], None, None)?;
+    /// let view = tensor.slice(0, 0..2)?;
+    /// assert!(!tensor.is_only_handle());
+    /// drop(view);
+    /// assert!(tensor.is_only_handle());
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    pub fn is_only_handle(&mut self) -> bool {
+        let Some(parts) = Arc::get_mut(&mut self.parts) else { return false };
+        parts.buffer.is_only_handle() && parts.other_planes.iter_mut().all(Buffer::is_only_handle)
+    }
+
     /// The mechanism the bytes were obtained with.
     pub fn memory(&self) -> TensorMemory {
         self.parts.buffer.memory()
@@ -248,5 +264,35 @@ impl<E: ElementKind> fmt::Debug for Tensor<E> {
             .field("name", &self.name())
             .field("id", &self.buffer_identity().id())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::Any;
+
+    use tenure_layout::PixelFormat;
+
+    use super::*;
+
+    #[test]
+    fn every_other_handle_counts() {
+        let memory = Some(TensorMemory::Mem);
+        let mut tensor = Tensor::<u8>::image(16, 8, PixelFormat::Nv12, memory, None).unwrap();
+        let others: [fn(&Tensor<u8>) -> Box<dyn Any>; 6] = [
+            |tensor| Box::new(tensor.share()),
+            |tensor| Box::new(tensor.plane(1).unwrap()),
+            |tensor| Box::new(tensor.map_read().unwrap()),
+            |tensor| Box::new(tensor.buffer().clone()),
+            |tensor| Box::new(tensor.buffer().slice(3..4).unwrap()),
+            |tensor| Box::new(Arc::clone(tensor.buffer().raw().unwrap())),
+        ];
+        for other in others {
+            assert!(tensor.is_only_handle());
+            let other = other(&tensor);
+            assert!(!tensor.is_only_handle());
+            drop(other);
+        }
+        assert!(tensor.is_only_handle());
     }
 }

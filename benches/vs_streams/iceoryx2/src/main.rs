@@ -7,16 +7,28 @@
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use iceoryx2::prelude::*;
+use rustix::time::{ClockId, clock_gettime};
 
 const FRAME: usize = 8 << 20;
 
-/// One clock for both processes. It may be set while this runs; a median does not mind.
+/// Nanoseconds of the clock that all processes share.
 fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// This program again as the consumer, on the processors that it was told, if any.
+fn consumer() -> Result<Command, Box<dyn Error>> {
+    let this = std::env::current_exe()?;
+    let Ok(processors) = std::env::var("TENURE_BENCH_PROCESSORS") else {
+        return Ok(Command::new(this));
+    };
+    let mut command = Command::new("taskset");
+    command.args(["-c", &processors]).arg(this);
+    Ok(command)
 }
 
 fn names() -> (String, String) {
@@ -34,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bell = node.service_builder(&bell.as_str().try_into()?).event().open_or_create()?;
     if std::env::args().nth(1).is_some() {
         let subscriber = frames.subscriber_builder().create()?;
-        let mut listener = bell.listener_builder().create()?;
+        let listener = bell.listener_builder().create()?;
         let mut out = std::io::stdout().lock();
         writeln!(out, "ready")?;
         out.flush()?;
@@ -51,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let publisher = frames.publisher_builder().initial_max_slice_len(FRAME).create()?;
     let notifier = bell.notifier_builder().create()?;
-    let mut consumer = Command::new(std::env::current_exe()?)
+    let mut consumer = consumer()?
         .arg(std::process::id().to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -65,6 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let mut sent = vec![];
         for _ in 0..count {
+            std::thread::sleep(Duration::from_micros(300));
             let frame = publisher.loan_slice(FRAME)?;
             std::thread::sleep(Duration::from_micros(300));
             sent.push(now());

@@ -1,6 +1,7 @@
 //! What the publisher and its service share, under one lock: books, memories and connections.
 
 use std::io::IoSlice;
+use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -9,9 +10,9 @@ use smallvec::SmallVec;
 use tenure_memory::share::Peer;
 
 use super::fences::Fenced;
-use super::homes::{Home, Owned};
+use super::homes::{Borrowed, Home, Owned};
 use super::rate::Rate;
-use crate::accounts::{Accounts, Known, Limits, Settled};
+use crate::accounts::{Accounts, Consumer, Known, Limits, Settled};
 use crate::wire::{Answer, FrameHead, NONE, Request};
 use crate::{Meta, Receipt, Spec, clock, socket};
 
@@ -43,7 +44,7 @@ impl Link {
 
 /// What is dropped after the lock is given up: memory takes time to free, and tensors of users
 /// may do anything.
-pub(super) type Trash = SmallVec<[Home; 4]>;
+pub(super) type Trash = (SmallVec<[Home; 4]>, SmallVec<[Borrowed; 4]>, SmallVec<[OwnedFd; 2]>);
 
 pub(super) struct Core {
     pub(super) accounts: Accounts<Link>,
@@ -54,7 +55,10 @@ pub(super) struct Core {
     pub(super) dropped: u64,
     pub(super) rate: Rate,
     pub(super) last_description: Option<Arc<[u8]>>,
-    pub(super) trash: Trash,
+    /// Memory that no slot has any more.
+    trash: SmallVec<[Home; 4]>,
+    /// Memory of the user's that no consumer has any more.
+    unlent: SmallVec<[Borrowed; 4]>,
     /// How long a consumer may hold all its credits, in nanoseconds.
     patience: Option<u64>,
     /// Links that the service no longer has to listen to: closed with the trash.
@@ -90,7 +94,8 @@ impl Core {
             dropped: 0,
             rate: Rate::default(),
             last_description: None,
-            trash: Trash::new(),
+            trash: SmallVec::new(),
+            unlent: SmallVec::new(),
             patience,
             closed: SmallVec::new(),
             fences: vec![],
@@ -99,8 +104,8 @@ impl Core {
     }
 
     /// What has to be dropped without the lock.
-    pub(super) fn take_trash(&mut self) -> (Trash, SmallVec<[OwnedFd; 2]>) {
-        (std::mem::take(&mut self.trash), std::mem::take(&mut self.closed))
+    pub(super) fn take_trash(&mut self) -> Trash {
+        (mem::take(&mut self.trash), mem::take(&mut self.unlent), mem::take(&mut self.closed))
     }
 
     pub(super) fn home(&self, slot: usize) -> &Home {
@@ -116,12 +121,13 @@ impl Core {
             self.homes.push(Home::Vacant);
         }
         if let Some(place) = self.homes.get_mut(slot) {
-            self.trash.push(std::mem::replace(place, home));
+            self.trash.push(mem::replace(place, home));
         }
     }
 
     /// Claims a slot, and gives the memory that it has.
     pub(super) fn claim(&mut self) -> Option<(usize, Option<Arc<Owned>>)> {
+        self.hear_spent();
         let Core { accounts, homes, .. } = self;
         let ready = |slot: usize| match homes.get(slot) {
             Some(Home::Owned(owned)) => owned.ready(),
@@ -238,6 +244,17 @@ impl Core {
         self.settle_fences();
     }
 
+    /// Takes back what consumers without a credit left have given back: before a frame is filled,
+    /// so that it need not be done when the frame is on its way.
+    fn hear_spent(&mut self) {
+        let spent = |it: &&Consumer<Link>| it.welcome && !it.out && !it.has_credit();
+        let ids: SmallVec<[u64; 16]> =
+            self.accounts.consumers().iter().filter(spent).map(|it| it.id).collect();
+        for id in ids {
+            self.hear_one(id);
+        }
+    }
+
     /// The same for one consumer. It is gone afterwards if it hung up.
     pub(super) fn hear_one(&mut self, id: u64) {
         let heard = self.hear(id);
@@ -303,11 +320,9 @@ impl Core {
         }
         match self.homes.get_mut(slot) {
             // The slot stays theirs, so that consumers know the memory when it comes back.
-            Some(Home::Borrowed(_, kept)) => {
-                self.trash.push(Home::Borrowed(SmallVec::new(), kept.take()));
-            }
+            Some(Home::Borrowed(_, kept)) => self.unlent.extend(kept.take()),
             Some(home) => {
-                self.trash.push(std::mem::replace(home, Home::Vacant));
+                self.trash.push(mem::replace(home, Home::Vacant));
                 self.tell_to_forget(slot);
             }
             None => {}

@@ -1,7 +1,8 @@
 //! The memory of slots.
 
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use smallvec::SmallVec;
 use tenure_memory::{
@@ -11,15 +12,20 @@ use tenure_memory::{
 use tenure_tensor::wire::Description;
 use tenure_tensor::{Sharing, TensorDyn};
 
+use super::claimed::Ready;
 use crate::wire::{LONGEST_DESCRIPTION, MOST_MEMORIES};
 use crate::{Error, Result, Spec};
 
 /// The memory of a slot of the stream's own, and what the frames in it look like.
 pub(super) struct Owned {
     pub(super) raw: Arc<RawBuffer>,
+    /// All bytes of it.
+    whole: Buffer,
     pub(super) spec: Arc<Spec>,
     /// The description of frames in it, as it travels.
     pub(super) description: Arc<[u8]>,
+    /// Its tensor, while nobody fills it.
+    ready: Mutex<Option<Ready>>,
 }
 
 impl Owned {
@@ -27,16 +33,15 @@ impl Owned {
     /// refuses every other way of writing.
     pub(super) fn make(memory: TensorMemory, spec: &Arc<Spec>, name: &str) -> Result<Owned> {
         let allocator: &dyn Allocator = kind::allocator(memory)?;
-        let fitted = Arc::new(spec.fitted(memory)?);
+        let fitted = spec.fitted(memory)?;
         let request = tenure_memory::Request::new(fitted.bytes())?.with_name(Some(name));
         let raw = Arc::new(allocator.allocate(&request)?);
         raw.descriptor()?;
         if memory == TensorMemory::Shm {
             raw.seal_for_others()?;
         }
-        let description = describe_over(&raw, &fitted)?;
         // The spec that was asked for, so that it is known again.
-        Ok(Owned { raw, spec: Arc::clone(spec), description })
+        Owned::over(raw, &fitted, Arc::clone(spec))
     }
 
     /// The same memory for other frames; `None` if it is too small.
@@ -45,22 +50,32 @@ impl Owned {
         if fitted.bytes() > self.raw.size() {
             return Ok(None);
         }
-        let description = describe_over(&self.raw, &fitted)?;
-        let raw = Arc::clone(&self.raw);
-        Ok(Some(Owned { raw, spec: Arc::clone(spec), description }))
+        Owned::over(Arc::clone(&self.raw), &fitted, Arc::clone(spec)).map(Some)
+    }
+
+    fn over(raw: Arc<RawBuffer>, fitted: &Spec, spec: Arc<Spec>) -> Result<Owned> {
+        let whole = Buffer::from_shared(Arc::clone(&raw));
+        let description = describe(&fitted.over(whole.clone())?)?;
+        Ok(Owned { raw, whole, spec, description, ready: Mutex::default() })
+    }
+
+    pub(super) fn take_ready(&self) -> Option<Ready> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Keeps its tensor for the next claim.
+    pub(super) fn keep_ready(&self, ready: Ready) {
+        let mut place = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = place.replace(ready);
+        drop(place);
+        drop(before);
     }
 
     /// Whether devices are done with it.
     pub(super) fn ready(&self) -> bool {
         self.raw.memory() != TensorMemory::Dma
-            || Buffer::from_shared(Arc::clone(&self.raw))
-                .wait_ready(Access::KernelWrite, Some(std::time::Duration::ZERO))
-                .unwrap_or(true)
+            || self.whole.wait_ready(Access::KernelWrite, Some(Duration::ZERO)).unwrap_or(true)
     }
-}
-
-fn describe_over(raw: &Arc<RawBuffer>, fitted: &Spec) -> Result<Arc<[u8]>> {
-    describe(&fitted.over(Buffer::from_shared(Arc::clone(raw)))?)
 }
 
 /// The description of a tensor as it travels.
@@ -82,8 +97,8 @@ pub(super) struct Borrowed {
 /// The memories of a tensor, one for each buffer.
 pub(super) type Memories = SmallVec<[Arc<RawBuffer>; 1]>;
 
-/// Which memories: known again when the same come back.
-pub(super) type Identities = SmallVec<[WeakIdentity; 1]>;
+/// Which memories.
+type Identities = SmallVec<[WeakIdentity; 1]>;
 
 /// The memories of a tensor that can be shared, sealed where that is possible.
 pub(super) fn memories(tensor: &TensorDyn) -> Result<Memories> {
@@ -123,13 +138,28 @@ pub(super) enum Home {
     /// Memory of the stream.
     Owned(Arc<Owned>),
     /// Memory that the user brings again and again, and what of it consumers have now.
-    Borrowed(Identities, Option<Borrowed>),
+    Borrowed(Lent, Option<Borrowed>),
+}
+
+/// Memory of the user's.
+pub(super) struct Lent {
+    identities: Identities,
+    memory: TensorMemory,
+    bytes: usize,
+}
+
+impl Lent {
+    /// Known again when the same memories come back.
+    pub(super) fn new(memories: &[Arc<RawBuffer>], memory: TensorMemory) -> Lent {
+        let identities = memories.iter().map(|raw| BufferIdentity::weak(raw.identity())).collect();
+        Lent { identities, memory, bytes: memories.iter().map(|raw| raw.size()).sum() }
+    }
 }
 
 impl Home {
     /// Whether these memories belong to the slot.
     pub(super) fn is_of(&self, memories: &[Arc<RawBuffer>]) -> bool {
-        let Home::Borrowed(known, _) = self else { return false };
+        let Home::Borrowed(Lent { identities: known, .. }, _) = self else { return false };
         let same = |(weak, raw): (&WeakIdentity, &Arc<RawBuffer>)| {
             weak.upgrade().is_some_and(|identity| identity == *raw.identity())
         };
@@ -139,18 +169,29 @@ impl Home {
     /// Whether the memories that belonged to the slot do not exist any more.
     pub(super) fn is_over(&self) -> bool {
         let gone = |weak: &WeakIdentity| weak.upgrade().is_none();
-        matches!(self, Home::Borrowed(known, _) if known.iter().any(gone))
+        matches!(self, Home::Borrowed(lent, _) if lent.identities.iter().any(gone))
     }
 
     pub(super) fn bytes(&self) -> usize {
         match self {
+            Home::Vacant => 0,
             Home::Owned(owned) => owned.raw.size(),
-            _ => 0,
+            // The user may have freed it meanwhile.
+            Home::Borrowed(lent, _) => {
+                if self.is_over() {
+                    0
+                } else {
+                    lent.bytes
+                }
+            }
         }
     }
-}
 
-/// Weak handles to the identities of memories.
-pub(super) fn identities(memories: &[Arc<RawBuffer>]) -> Identities {
-    memories.iter().map(|raw| BufferIdentity::weak(raw.identity())).collect()
+    pub(super) fn memory(&self) -> Option<TensorMemory> {
+        match self {
+            Home::Vacant => None,
+            Home::Owned(owned) => Some(owned.raw.memory()),
+            Home::Borrowed(lent, _) => Some(lent.memory),
+        }
+    }
 }

@@ -48,10 +48,7 @@ impl Shared {
             idle_seconds: now.saturating_sub(consumer.last_progress) as f64 / 1e9,
             evicted: consumer.link.evicted,
         });
-        let owned = core.homes().iter().find_map(|home| match home {
-            Home::Owned(owned) => Some(owned.raw.memory()),
-            _ => None,
-        });
+        let memory = core.homes().iter().find_map(Home::memory);
         StreamReport {
             name: self.place.name.clone(),
             pid: std::process::id(),
@@ -60,7 +57,7 @@ impl Shared {
             published: core.sequence,
             dropped: core.dropped,
             rate: core.rate.per_second(now),
-            memory: String::from(owned.unwrap_or(self.memory)),
+            memory: String::from(memory.unwrap_or(self.memory)),
             claims: accounts.limits().claims,
             credits: accounts.limits().credits,
             granted: accounts.granted(),

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use super::connection::{Connection, Welcome};
 use super::{LOOK_AGAIN, Subscriber};
 use crate::directory::Place;
+use crate::patience::Patience;
 use crate::wire::{Answer, Request};
 use crate::{Error, Result, socket};
 
@@ -126,7 +127,8 @@ impl SubscriberBuilder {
         connection: Connection,
     ) -> Result<(Connection, Welcome)> {
         let mut packet = [0; 1024];
-        let Some(received) = connection.receive(&mut packet, Some(self.answer_within))? else {
+        let mut patience = Patience::new(self.answer_within);
+        let Some(received) = connection.receive(&mut packet, &mut patience)? else {
             return Err(Error::NoAnswer { name: place.name.clone(), after: self.answer_within });
         };
         let answer = packet.get(..received.len).unwrap_or_default();
@@ -154,6 +156,7 @@ impl SubscriberBuilder {
 /// Connects to the producer of a stream and says the first word.
 pub(crate) fn ask(place: &Place, hello: Request, within: Duration) -> Result<Connection> {
     let path = place.socket()?;
+    place.check_directory()?;
     let socket = match socket::connect_to(&path, within) {
         Ok(socket) => socket,
         Err(Errno::NOENT | Errno::CONNREFUSED) => {

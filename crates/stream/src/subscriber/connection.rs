@@ -2,15 +2,15 @@
 
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{Shutdown, shutdown};
 use tenure_memory::Fence;
 
+use crate::patience::Patience;
 use crate::socket::{self, Received};
 use crate::wire::{FrameHead, Request};
 use crate::{Error, Result};
@@ -40,32 +40,20 @@ impl Connection {
     pub(crate) fn receive(
         &self,
         packet: &mut [u8],
-        timeout: Option<Duration>,
+        patience: &mut Patience,
     ) -> Result<Option<Received>> {
         let socket = self.socket.as_fd();
-        let failed = |errno| Error::system("receiving a frame", errno);
-        if timeout == Some(Duration::ZERO) {
-            return match socket::receive(socket, packet, false) {
-                Ok(received) => Ok(Some(received)),
-                Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-                Err(errno) => Err(failed(errno)),
-            };
-        }
-        // Whoever asks with the same time again finds it set.
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let mut left = timeout.filter(|_| deadline.is_some());
         loop {
-            self.wait_for(left)?;
-            match socket::receive(socket, packet, true) {
+            let left = patience.left();
+            let wait = left != Some(Duration::ZERO);
+            if wait {
+                self.wait_for(left)?;
+            }
+            match socket::receive(socket, packet, wait) {
                 Ok(received) => return Ok(Some(received)),
                 Err(Errno::AGAIN) => return Ok(None),
-                Err(Errno::INTR) => {
-                    left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-                    if left == Some(Duration::ZERO) {
-                        return Ok(None);
-                    }
-                }
-                Err(errno) => return Err(failed(errno)),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(Error::system("receiving a frame", errno)),
             }
         }
     }
@@ -100,37 +88,32 @@ impl AsFd for Connection {
     }
 }
 
-/// The right to read a slot; given back when dropped.
+/// The right to read a slot; the slot is given back when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Lease {
+pub(crate) struct Held {
     connection: Arc<Connection>,
-    head: FrameHead,
-    unknown: AtomicBool,
-    fence: OnceLock<Fence>,
+    slot: u32,
+    sequence: u64,
+    unknown: bool,
+    fence: Option<Fence>,
 }
 
-impl Lease {
-    pub(super) fn new(connection: &Arc<Connection>, head: FrameHead) -> Lease {
+impl Held {
+    pub(super) fn new(connection: &Arc<Connection>, head: &FrameHead) -> Held {
+        let FrameHead { slot, sequence, .. } = *head;
         let connection = Arc::clone(connection);
-        Lease { connection, head, unknown: AtomicBool::new(false), fence: OnceLock::new() }
+        Held { connection, slot, sequence, unknown: false, fence: None }
     }
 
     /// The memory could not be taken: it has to be sent again.
-    pub(super) fn set_unknown(&self) {
-        self.unknown.store(true, Ordering::Relaxed);
-    }
-
-    /// The slot is free when this is done.
-    pub(crate) fn set_fence(&self, fence: Fence) {
-        let _ = self.fence.set(fence);
+    pub(super) fn set_unknown(&mut self) {
+        self.unknown = true;
     }
 }
 
-impl Drop for Lease {
+impl Drop for Held {
     fn drop(&mut self) {
-        let FrameHead { slot, sequence, .. } = self.head;
-        let unknown = *self.unknown.get_mut();
-        let fence = self.fence.get();
+        let Held { slot, sequence, unknown, ref fence, .. } = *self;
         let release = Request::Release { slot, sequence, unknown, fence: fence.is_some() };
         let descriptors: &[BorrowedFd<'_>] = match fence {
             Some(fence) => &[fence.fd()],
@@ -140,5 +123,40 @@ impl Drop for Lease {
         // releases as it gave out frames.
         let _ =
             socket::send(self.connection.as_fd(), &[IoSlice::new(&release.release())], descriptors);
+    }
+}
+
+/// What a tensor over a slot keeps: the right to read it, while a frame has the tensor.
+#[derive(Debug, Default)]
+pub(crate) struct Lease {
+    /// `None` between two frames, so that a tensor which waits does not keep the connection.
+    held: Mutex<Option<Held>>,
+}
+
+impl Lease {
+    /// A frame has the slot.
+    pub(super) fn begin(&self, held: Held) {
+        self.replace(Some(held));
+    }
+
+    /// Gives the slot back. The tensor must be out of everybody's reach.
+    pub(super) fn end(&self) {
+        self.replace(None);
+    }
+
+    fn replace(&self, held: Option<Held>) {
+        let before = std::mem::replace(&mut *self.lock(), held);
+        drop(before);
+    }
+
+    /// The slot is free when this is done.
+    pub(crate) fn set_fence(&self, fence: Fence) {
+        if let Some(held) = &mut *self.lock() {
+            held.fence.get_or_insert(fence);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,10 +9,10 @@ use tenure_layout::Layout;
 use tenure_memory::{
     Buffer, Error as MemoryError, Fence, Protection, RawBuffer, TensorMemory, import, recognise,
 };
-use tenure_tensor::TensorDyn;
 use tenure_tensor::wire::Description;
 
-use super::Lease;
+use super::connection::Lease;
+use super::shelf::{Kept, Place, Shelf};
 use crate::Error;
 use crate::frame::Guarded;
 use crate::socket::Descriptors;
@@ -26,6 +26,7 @@ const WRITE_SEALS: SealFlags = SealFlags::WRITE.union(SealFlags::FUTURE_WRITE);
 #[derive(Default)]
 pub(super) struct KnownSlots {
     slots: Vec<Option<Known>>,
+    shelf: Arc<Shelf>,
 }
 
 /// The memory of one generation of a slot.
@@ -33,13 +34,22 @@ struct Known {
     generation: u32,
     memories: SmallVec<[Arc<RawBuffer>; 1]>,
     guarded: Guarded,
-    /// The last description of a frame in it, as it came and as it was understood.
-    described: Option<(Box<[u8]>, Description)>,
+    /// What the last frame in it looked like.
+    described: Option<Described>,
+}
+
+/// What frames in a slot look like.
+struct Described {
+    /// As it came.
+    packet: Box<[u8]>,
+    understood: Description,
+    /// Where tensors that look so go when they were given back.
+    place: Place,
 }
 
 /// A tensor in a slot.
 pub(super) struct Taken {
-    pub(super) tensor: TensorDyn,
+    pub(super) kept: Kept,
     pub(super) guarded: Guarded,
     pub(super) fence: Option<Fence>,
 }
@@ -67,16 +77,17 @@ impl KnownSlots {
             && place.as_ref().is_some_and(|known| known.generation == generation)
         {
             *place = None;
+            self.shelf.renew(slot as usize);
         }
     }
 
-    /// The tensor of a frame, kept by `lease`. Everything is checked against the memory.
+    /// The tensor of a frame, with a lease that has not begun. Everything is checked against the
+    /// memory.
     pub(super) fn tensor(
         &mut self,
         head: &FrameHead,
         description: &[u8],
         mut descriptors: Descriptors,
-        lease: &Arc<Lease>,
     ) -> Result<Taken, Refused> {
         let (found, memories) = (descriptors.len(), usize::from(head.memories));
         let expected = memories + usize::from(head.fence);
@@ -93,32 +104,52 @@ impl KnownSlots {
         let place = self.slots.get_mut(slot);
         let unknown = Fault::UnknownSlot { slot: head.slot, generation: head.generation };
         let place = place.ok_or_else(|| unknown.clone())?;
-        let refused = |error: tenure_tensor::Error| Refused::Description(error.into());
-        // Frame after frame looks the same.
-        let before = place.as_mut().and_then(|known| known.described.take());
-        let described = match before.filter(|same| *same.0 == *description) {
-            Some(same) => same,
-            None => {
-                let understood = Description::decode(description).map_err(|fault| {
-                    Refused::Description(tenure_tensor::Error::from(fault).into())
-                })?;
-                (description.into(), understood)
-            }
-        };
         if memories > 0 {
-            *place = Some(take_memories(head.generation, &descriptors, &described.1)?);
+            let understood = understand(description)?;
+            let mut known = take_memories(head.generation, &descriptors, &understood)?;
+            let after = self.shelf.renew(slot);
+            known.described = Some(Described::new(description, understood, after));
+            *place = Some(known);
         }
         let known = place.as_mut().filter(|known| known.generation == head.generation);
-        let known = known.ok_or(unknown)?;
-        let buffers: SmallVec<[Buffer; 1]> = known
-            .memories
-            .iter()
-            .map(|raw| Buffer::from_raw(RawBuffer::lent(Arc::clone(raw), Arc::clone(lease))))
-            .collect();
-        let tensor = described.1.over(&buffers).map_err(refused)?;
-        known.described = Some(described);
-        Ok(Taken { tensor, guarded: known.guarded, fence })
+        let Known { memories, guarded, described, .. } = known.ok_or(unknown)?;
+        // Frame after frame looks the same.
+        let described = match described {
+            Some(same) if *same.packet == *description => same,
+            other => {
+                let understood = understand(description)?;
+                let after = self.shelf.renew(slot);
+                other.insert(Described::new(description, understood, after))
+            }
+        };
+        let kept = match self.shelf.take(&described.place) {
+            Some(kept) => kept,
+            None => described.tensor(memories)?,
+        };
+        Ok(Taken { kept, guarded: *guarded, fence })
     }
+}
+
+impl Described {
+    fn new(packet: &[u8], understood: Description, place: Place) -> Described {
+        Described { packet: packet.into(), understood, place }
+    }
+
+    /// One more tensor that looks so.
+    fn tensor(&self, memories: &[Arc<RawBuffer>]) -> Result<Kept, Refused> {
+        let lease = Arc::new(Lease::default());
+        let lend = |raw: &Arc<RawBuffer>| RawBuffer::lent(Arc::clone(raw), Arc::clone(&lease));
+        let buffers: SmallVec<[Buffer; 1]> =
+            memories.iter().map(|raw| Buffer::from_raw(lend(raw))).collect();
+        let tensor = self.understood.over(&buffers);
+        let tensor = tensor.map_err(|error| Refused::Description(error.into()))?;
+        Ok(Kept::new(tensor, lease, self.place.clone()))
+    }
+}
+
+fn understand(description: &[u8]) -> Result<Description, Refused> {
+    Description::decode(description)
+        .map_err(|fault| Refused::Description(tenure_tensor::Error::from(fault).into()))
 }
 
 /// Maps the memories of a slot, after looking at what they are and whether the frame fits.

@@ -1,0 +1,141 @@
+//! From packets to frames.
+
+use super::connection::Held;
+use super::known::Refused;
+use super::{Over, Subscriber};
+use crate::frame::{Came, Frame};
+use crate::patience::Patience;
+use crate::socket::{Descriptors, Received};
+use crate::wire::{Answer, Fault, FrameHead};
+use crate::{Error, Result};
+
+impl Subscriber {
+    /// Waits for the frame's fence, unless the user does that.
+    pub(super) fn complete(
+        &mut self,
+        mut frame: Frame,
+        patience: &mut Patience,
+    ) -> Result<Option<Frame>> {
+        if self.options.explicit_fences {
+            return Ok(Some(frame));
+        }
+        let Some(fence) = frame.take_fence() else { return Ok(Some(frame)) };
+        if fence.wait(patience.left())? {
+            return Ok(Some(frame));
+        }
+        frame.put_fence(fence);
+        self.stalled = Some(frame);
+        Ok(None)
+    }
+
+    /// The next frame off the socket.
+    pub(super) fn receive(&mut self, patience: &mut Patience) -> Result<Option<Frame>> {
+        loop {
+            self.check_over()?;
+            let Some(received) = self.connection.receive(&mut self.packet, patience)? else {
+                return Ok(None);
+            };
+            let len = received.len;
+            if len == 0 {
+                self.over = Some(Over::Ended { dead: true });
+                continue;
+            }
+            // The buffer is given back whatever comes of it.
+            let packet = std::mem::take(&mut self.packet);
+            let answer = self.understand(packet.get(..len).unwrap_or_default(), received);
+            self.packet = packet;
+            if let Some(frame) = answer? {
+                return Ok(Some(frame));
+            }
+        }
+    }
+
+    /// An error if nothing more will come.
+    fn check_over(&self) -> Result<()> {
+        let name = || self.place.name.clone();
+        match self.over {
+            Some(Over::Ended { dead }) => Err(Error::Ended { name: name(), dead }),
+            Some(Over::Evicted) => {
+                Err(Error::Evicted { name: name(), credits: self.welcome.credits })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The frame in a packet; `None` if it was something else.
+    fn understand(&mut self, packet: &[u8], received: Received) -> Result<Option<Frame>> {
+        let Received { descriptors, fault, .. } = received;
+        let lost = fault == Some(Fault::DescriptorsLost);
+        let head = match fault {
+            None | Some(Fault::DescriptorsLost) => FrameHead::decode(packet),
+            Some(fault) => Err(fault),
+        };
+        match head {
+            Ok((head, description, blob)) => {
+                // From here on it is given back, whatever comes of it.
+                let mut held = Held::new(&self.connection, &head);
+                if lost {
+                    held.set_unknown();
+                    return self.refuse(Fault::DescriptorsLost, false);
+                }
+                self.take(head, description, blob, descriptors, held)
+            }
+            Err(fault) => match Answer::decode(packet) {
+                Ok((Answer::Ended, _)) => {
+                    self.over = Some(Over::Ended { dead: false });
+                    Ok(None)
+                }
+                Ok((Answer::Evicted, _)) => {
+                    self.over = Some(Over::Evicted);
+                    Ok(None)
+                }
+                Ok((Answer::Forget { slot, generation }, _)) => {
+                    self.known.forget(slot, generation);
+                    Ok(None)
+                }
+                _ => self.refuse(fault, true),
+            },
+        }
+    }
+
+    fn take(
+        &mut self,
+        head: FrameHead,
+        description: &[u8],
+        blob: &[u8],
+        descriptors: Descriptors,
+        mut held: Held,
+    ) -> Result<Option<Frame>> {
+        let mut taken = match self.known.tensor(&head, description, descriptors) {
+            Ok(taken) => taken,
+            Err(Refused::Fault(fault)) => return self.refuse(fault, true),
+            Err(Refused::Description(error)) => {
+                self.connection.hang_up();
+                return Err(error);
+            }
+            Err(Refused::Memory(error)) => {
+                held.set_unknown();
+                return Err(error);
+            }
+        };
+        taken.kept.begin(held, blob);
+        let missed = head.dropped.saturating_sub(self.dropped);
+        self.dropped = head.dropped;
+        Ok(Some(Frame::new(Came {
+            head,
+            incarnation: self.welcome.incarnation,
+            missed,
+            guarded: taken.guarded,
+            fence: taken.fence,
+            kept: taken.kept,
+        })))
+    }
+
+    /// A packet that makes no sense. Whoever sends one will send others: nothing more is heard.
+    fn refuse(&mut self, fault: Fault, hopeless: bool) -> Result<Option<Frame>> {
+        if hopeless {
+            self.connection.hang_up();
+        }
+        Err(Error::Packet { name: self.place.name.clone(), fault })
+    }
+}
