@@ -279,7 +279,8 @@ mod tests {
     fn every_other_handle_counts() {
         let memory = Some(TensorMemory::Mem);
         let mut tensor = Tensor::<u8>::image(16, 8, PixelFormat::Nv12, memory, None).unwrap();
-        let others: [fn(&Tensor<u8>) -> Box<dyn Any>; 6] = [
+        type Another = fn(&Tensor<u8>) -> Box<dyn Any>;
+        let others: [Another; 6] = [
             |tensor| Box::new(tensor.share()),
             |tensor| Box::new(tensor.plane(1).unwrap()),
             |tensor| Box::new(tensor.map_read().unwrap()),

@@ -117,6 +117,7 @@ fn joined(thread: ScopedJoinHandle<'_, Result<()>>) -> Result<()> {
 }
 
 #[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a wrong index is a failed test")]
 mod tests {
     use super::*;
     use crate::load::{Direct, warm::Warm};
