@@ -24,7 +24,7 @@ pub(crate) struct Options {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// The socket to listen at; NAME.gst in the directory of streams if not given
+    /// The socket to listen at [default: NAME.gst beside the stream]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
 
@@ -36,11 +36,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=64))]
     hold: u32,
 
-    /// Frames per second to tell pipelines, like 30 or 30000/1001; variable if not given
+    /// Frames per second to tell pipelines: 30, 30000/1001
     #[arg(long, value_name = "RATE", value_parser = rate)]
     fps: Option<(u32, u32)>,
 
-    /// Also give out frames with unusual rows, for elements that know GstVideoMeta
+    /// Allow unusual rows, for elements with GstVideoMeta
     #[arg(long)]
     video_meta: bool,
 
