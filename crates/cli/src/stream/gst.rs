@@ -24,15 +24,15 @@ pub(crate) struct Options {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// The socket to listen at [default: NAME.gst beside the stream]
+    /// Where to listen [default: NAME.gst beside the stream]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
 
-    /// Pipelines that may read at one time
+    /// Pipelines that may read at once
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
     clients: u32,
 
-    /// Frames that a pipeline may hold at one time
+    /// Frames that a pipeline may hold at once
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=64))]
     hold: u32,
 
