@@ -14,7 +14,11 @@ impl Strip<'_> {
     /// Where the numbers of a component are before the colour matrix.
     fn plain(&self, component: usize) -> usize {
         let scratch = &self.pass.scratch;
+        let regular = self.pass.regular.as_ref().and_then(|all| all.get(component));
         match (self.pass.along.get(component), self.pass.straight) {
+            (Some(Some(_)), true) if matches!(regular, Some(Some(_))) => {
+                scratch.resized[component].start
+            }
             (Some(Some(_)), true) => scratch.rows[component].start + scratch.skip[component],
             (Some(Some(_)), false) => scratch.resized[component].start,
             _ => scratch.opaque.start,

@@ -213,6 +213,9 @@ pub(crate) struct Kernels {
     /// Each output column is the weighted sum of a run of columns: the same for several
     /// components, each of which has its first column and its outputs.
     pub(crate) horizontal: HorizontalKernel,
+    /// The sum of rows that begin at these places, each with its weight: products are rounded one
+    /// by one, as those of `horizontal` are.
+    pub(crate) weighted: unsafe fn(&[i16], &[(usize, i16)], &mut [i16]),
     /// A band of at least [`LANES`] columns through a matrix and stored as bytes; where there is
     /// none, `matrix`, `to_rows` and `store_bytes` do it.
     pub(crate) store_columns: Option<unsafe fn(Columns<'_>, Out, [usize; 3])>,

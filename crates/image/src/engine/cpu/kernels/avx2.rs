@@ -19,6 +19,7 @@ mod store_bytes;
 mod store_real;
 mod turn;
 mod vertical;
+mod weighted;
 mod wide;
 
 pub(crate) static KERNELS: Kernels = Kernels {
@@ -32,6 +33,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     to_columns: turn::to_columns,
     to_rows: turn::to_rows,
     horizontal: horizontal::horizontal,
+    weighted: weighted::weighted,
     matrix: matrix::matrix,
     double: mixed::double,
     mixed: mixed::mixed,

@@ -98,6 +98,22 @@ fn sums_of_rows() {
 }
 
 #[test]
+fn weighted_rows() {
+    let from = numbers(1000, 8, 32_640);
+    let rows = [(0, 4096), (3, 12_288), (400, -900), (331, 12_288), (7, 32_767), (600, 1)];
+    for len in LENGTHS {
+        for count in 0..=rows.len() {
+            // SAFETY: the kernels are those of this processor.
+            both("weighted rows", |kernels| unsafe {
+                let mut out = vec![0; len];
+                (kernels.weighted)(&from, &rows[..count], &mut out);
+                out
+            });
+        }
+    }
+}
+
+#[test]
 fn numbers_change_places() {
     for len in LENGTHS {
         let mixed = numbers(3 * len, 5, 30_000);
