@@ -129,6 +129,9 @@ pub(crate) enum Real {
     I8,
 }
 
+/// Where a number is, or a row of them from there on, and its weight.
+pub(crate) type Place = (usize, i16);
+
 type HorizontalKernel = unsafe fn(Along<'_>, &[&[i16]], &mut [&mut [i16]]);
 type MatrixKernel = unsafe fn(&FixedMatrix, [&[i16]; 3], [&mut [i16]; 3]);
 
@@ -215,7 +218,7 @@ pub(crate) struct Kernels {
     pub(crate) horizontal: HorizontalKernel,
     /// The sum of rows that begin at these places, each with its weight: products are rounded one
     /// by one, as those of `horizontal` are.
-    pub(crate) weighted: unsafe fn(&[i16], &[(usize, i16)], &mut [i16]),
+    pub(crate) weighted: unsafe fn(&[i16], &[Place], &mut [i16]),
     /// A band of at least [`LANES`] columns through a matrix and stored as bytes; where there is
     /// none, `matrix`, `to_rows` and `store_bytes` do it.
     pub(crate) store_columns: Option<unsafe fn(Columns<'_>, Out, [usize; 3])>,

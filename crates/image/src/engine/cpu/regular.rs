@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::engine::cpu::feed::{Feed, Shape};
 use crate::engine::cpu::fixed::Horizontal;
-use crate::engine::cpu::kernels::{Sum, portable};
+use crate::engine::cpu::kernels::{Place, Sum, portable};
 use crate::engine::cpu::prepare::Tile;
 use crate::engine::cpu::scratch::Rows;
 use crate::engine::cpu::strip::{Strip, parts};
@@ -28,9 +28,6 @@ pub(crate) struct Regular {
     /// The same for each of the others.
     ends: Vec<(usize, Vec<Place>)>,
 }
-
-/// A sample, or a row of them from there on, and its weight.
-type Place = (usize, i16);
 
 /// Outputs at both ends together that are made one by one.
 const ENDS: usize = 16;

@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 
-use super::{Along, ChromaRow, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap};
+use super::{Along, ChromaRow, Finished, Kernels, Mixed, Out, Place, Real, Scale, Sum, Tap};
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
 pub(crate) static KERNELS: Kernels = Kernels {
@@ -202,7 +202,7 @@ pub(crate) fn sum(samples: impl Iterator<Item = (i16, i16)>) -> i16 {
 /// # Safety
 /// None is needed; the type is that of the table.
 #[inline(always)]
-pub(super) unsafe fn weighted(from: &[i16], rows: &[(usize, i16)], out: &mut [i16]) {
+pub(super) unsafe fn weighted(from: &[i16], rows: &[Place], out: &mut [i16]) {
     for (at, out) in out.iter_mut().enumerate() {
         *out = sum(rows.iter().map(|(start, weight)| (from[start + at], *weight)));
     }

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::engine::cpu::kernels::portable;
+use crate::engine::cpu::kernels::{Place, portable};
 
 /// Numbers of a vector.
 const VECTOR: usize = 16;
@@ -11,7 +11,7 @@ const VECTOR: usize = 16;
 /// # Safety
 /// The processor must have AVX2.
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn weighted(from: &[i16], rows: &[(usize, i16)], out: &mut [i16]) {
+pub(super) unsafe fn weighted(from: &[i16], rows: &[Place], out: &mut [i16]) {
     assert!(rows.iter().all(|(start, _)| start + out.len() <= from.len()));
     // SAFETY: the processor has the instructions, and rows are long enough.
     unsafe {
@@ -32,7 +32,7 @@ pub(super) unsafe fn weighted(from: &[i16], rows: &[(usize, i16)], out: &mut [i1
 /// # Safety
 /// The processor must have AVX2. Rows must be as long as `out`, which has at least one vector.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn vectors<const COUNT: usize>(from: &[i16], rows: &[(usize, i16)], out: &mut [i16]) {
+unsafe fn vectors<const COUNT: usize>(from: &[i16], rows: &[Place], out: &mut [i16]) {
     let n = out.len();
     let rows = if COUNT == 0 { rows } else { &rows[..COUNT] };
     let mut at = 0;

@@ -3,7 +3,7 @@
 
 use std::arch::aarch64::*;
 
-use crate::engine::cpu::kernels::portable;
+use crate::engine::cpu::kernels::{Place, portable};
 
 /// Numbers of a vector.
 const VECTOR: usize = 8;
@@ -11,7 +11,7 @@ const VECTOR: usize = 8;
 /// # Safety
 /// The processor must have NEON.
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn weighted(from: &[i16], rows: &[(usize, i16)], out: &mut [i16]) {
+pub(super) unsafe fn weighted(from: &[i16], rows: &[Place], out: &mut [i16]) {
     let n = out.len();
     assert!(rows.iter().all(|(start, _)| start + n <= from.len()));
     if n < VECTOR {
