@@ -128,3 +128,18 @@ fn half_the_size() {
     let mirrored = antialiased.with_flips(true, false);
     compare_sizes((128, 6), (64, 5), Nv12, Rgb, &mirrored);
 }
+
+#[test]
+fn turned_by_a_quarter() {
+    use PixelFormat::*;
+    for rotation in [Rotation::Quarter, Rotation::ThreeQuarters] {
+        for (width, height) in [(1, 1), (5, 3), (16, 16), (17, 33), (40, 18), (64, 31)] {
+            let turned = Convert::new().with_rotation(rotation).with_fit(Fit::letterbox(7));
+            for to in [Rgb, Bgr, Rgba, Grey, PlanarRgb, PlanarRgba, Nv12] {
+                for from in [Nv12, Rgb, Grey] {
+                    compare_sizes((2 * width, height), (height, width), from, to, &turned);
+                }
+            }
+        }
+    }
+}

@@ -14,9 +14,11 @@ mod horizontal;
 mod lanes;
 mod matrix;
 mod mixed;
+mod pixel;
 mod store_bytes;
 mod store_real;
 mod turn;
+mod turned;
 mod vertical;
 mod weighted;
 mod wide;
@@ -37,6 +39,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     double: mixed::double,
     mixed: mixed::mixed,
     store_columns: Some(finish::store_columns),
+    store_turned: Some(turned::store_turned),
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
 };
