@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::once::Once;
 use crate::{
@@ -307,6 +308,20 @@ impl Buffer {
     pub fn read_range(&self, range: Range<usize>) -> Result<ReadGuard> {
         let (placed, range) = self.locate(range)?;
         ReadGuard::over(Arc::clone(&placed.raw), range)
+    }
+
+    /// As [`Buffer::hold`], and waits as [`Hold::over_wait`] does.
+    ///
+    /// # Errors
+    /// As [`Hold::over_wait`].
+    pub fn hold_wait(
+        &self,
+        access: Access,
+        range: Range<usize>,
+        timeout: Option<Duration>,
+    ) -> Result<Hold> {
+        let (placed, range) = self.locate(range)?;
+        Hold::over_wait(Arc::clone(&placed.raw), access, range, timeout)
     }
 
     /// All bytes, to write.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::ledger::Loan;
 use crate::{Access, RawBuffer, Result};
@@ -25,6 +26,20 @@ impl DeviceHold {
     /// and [`crate::Error::OutOfBounds`].
     pub fn over(raw: Arc<RawBuffer>, access: Access, range: Range<usize>) -> Result<DeviceHold> {
         let loan = raw.enter_ledger(access, range.clone())?;
+        Ok(DeviceHold { raw, access, range, loan: Some(loan) })
+    }
+
+    /// As [`DeviceHold::over`], and waits as [`crate::Hold::over_wait`] does.
+    ///
+    /// # Errors
+    /// As [`DeviceHold::over`]; [`crate::Error::Busy`] only after that time.
+    pub fn over_wait(
+        raw: Arc<RawBuffer>,
+        access: Access,
+        range: Range<usize>,
+        timeout: Option<Duration>,
+    ) -> Result<DeviceHold> {
+        let loan = raw.enter_ledger_wait(access, range.clone(), timeout)?;
         Ok(DeviceHold { raw, access, range, loan: Some(loan) })
     }
 

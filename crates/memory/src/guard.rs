@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::ledger::Loan;
 use crate::{Access, RawBuffer, Result};
@@ -59,6 +60,23 @@ impl<K: Keep> Hold<K> {
     pub fn over(keep: K, access: Access, range: Range<usize>) -> Result<Hold<K>> {
         let len = range.end.saturating_sub(range.start);
         let (address, loan) = keep.raw().enter(access, range)?;
+        Ok(Hold { keep, address, len, access, loan: Some(loan) })
+    }
+
+    /// As [`Hold::over`], and waits, at most so long (`None`: without end), while others hold
+    /// bytes of it: a copy on its way, or whoever has a guard. A thread that waits for what it
+    /// holds itself waits in vain.
+    ///
+    /// # Errors
+    /// As [`Hold::over`]; [`crate::Error::Busy`] only after that time.
+    pub fn over_wait(
+        keep: K,
+        access: Access,
+        range: Range<usize>,
+        timeout: Option<Duration>,
+    ) -> Result<Hold<K>> {
+        let len = range.end.saturating_sub(range.start);
+        let (address, loan) = keep.raw().enter_wait(access, range, timeout)?;
         Ok(Hold { keep, address, len, access, loan: Some(loan) })
     }
 
@@ -138,6 +156,18 @@ impl<K: Keep> ReadGuard<K> {
         Hold::over(keep, Access::Read, range).map(ReadGuard)
     }
 
+    /// As [`ReadGuard::over`], and waits as [`Hold::over_wait`] does.
+    ///
+    /// # Errors
+    /// As [`Hold::over_wait`].
+    pub fn over_wait(
+        keep: K,
+        range: Range<usize>,
+        timeout: Option<Duration>,
+    ) -> Result<ReadGuard<K>> {
+        Hold::over_wait(keep, Access::Read, range, timeout).map(ReadGuard)
+    }
+
     /// The bytes.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
@@ -161,6 +191,18 @@ impl<K: Keep> WriteGuard<K> {
     #[inline]
     pub fn over(keep: K, range: Range<usize>) -> Result<WriteGuard<K>> {
         Hold::over(keep, Access::Write, range).map(WriteGuard)
+    }
+
+    /// As [`WriteGuard::over`], and waits as [`Hold::over_wait`] does.
+    ///
+    /// # Errors
+    /// As [`Hold::over_wait`].
+    pub fn over_wait(
+        keep: K,
+        range: Range<usize>,
+        timeout: Option<Duration>,
+    ) -> Result<WriteGuard<K>> {
+        Hold::over_wait(keep, Access::Write, range, timeout).map(WriteGuard)
     }
 
     /// The bytes.

@@ -1,18 +1,20 @@
 //! Who may touch which bytes of one allocation now.
 //!
-//! Many readers or one writer for every byte; a conflict is an answer, never a wait. Three kinds
-//! of use, because they clash differently: guards are Rust references and tolerate nothing that
+//! Many readers or one writer for every byte; a conflict is an answer, and a wait only for whoever
+//! asks to wait. Three kinds of use, because they clash differently: guards are Rust references and tolerate nothing that
 //! could write beside them; kernels (our own code on raw pointers, devices, copies) only have to
 //! be ordered among themselves and against references; exports belong to foreign code that
 //! follows its own rules, so they exclude references and nothing else.
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
-use crate::sync::{AtomicUsize, Mutex, MutexGuard, lock, spin};
+use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, lock, spin};
 
 #[cfg(test)]
 #[cfg(not(loom))]
@@ -108,6 +110,8 @@ pub(crate) struct Ledger {
     /// One past the last byte of the only entry; written while claimed.
     end: AtomicUsize,
     book: Mutex<Book>,
+    /// An entry was struck while somebody waited.
+    struck: Condvar,
 }
 
 /// Nobody holds anything; the book is empty.
@@ -130,6 +134,8 @@ struct Book {
     writers: usize,
     /// How many entries there are.
     held: usize,
+    /// How many wait for one of them to be struck.
+    waiting: usize,
 }
 
 impl Ledger {
@@ -139,6 +145,7 @@ impl Ledger {
             start: AtomicUsize::new(0),
             end: AtomicUsize::new(0),
             book: Mutex::new(Book::default()),
+            struck: Condvar::new(),
         }
     }
 
@@ -154,6 +161,38 @@ impl Ledger {
         let mut book = self.open_book();
         let answer = book.enter(access, range);
         answer.map(Loan::Booked)
+    }
+
+    /// As [`Ledger::enter`], and waits, at most so long, while an entry stands against it. While
+    /// somebody waits, entries are in the book: striking one takes its lock, and wakes.
+    pub(crate) fn enter_wait(
+        &self,
+        access: Access,
+        range: &Range<usize>,
+        timeout: Option<Duration>,
+    ) -> Result<Loan, Entry> {
+        // A time too far away to be said is no limit.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        loop {
+            let mut book = self.open_book();
+            let against = match book.enter(access, range.clone()) {
+                Ok(number) => return Ok(Loan::Booked(number)),
+                Err(against) => against,
+            };
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(against);
+            }
+            book.waiting += 1;
+            let mut book = match left {
+                None => self.struck.wait(book).unwrap_or_else(PoisonError::into_inner),
+                Some(left) => {
+                    let woken = self.struck.wait_timeout(book, left);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+            book.waiting -= 1;
+        }
     }
 
     /// Strikes an entry.
@@ -173,6 +212,9 @@ impl Ledger {
         book.strike(number);
         if book.held == 0 {
             self.state.store(EMPTY, Release);
+        }
+        if book.waiting > 0 {
+            self.struck.notify_all();
         }
     }
 

@@ -6,11 +6,12 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 #[cfg(linux_like)]
 use std::os::fd::BorrowedFd;
 
-use crate::ledger::{Ledger, Loan};
+use crate::ledger::{Entry, Ledger, Loan};
 use crate::pool::Home;
 use crate::{
     Access, BufferIdentity, Carrier, DevicePlace, DeviceVendor, Error, LogicalMemorySpace,
@@ -328,21 +329,42 @@ impl RawBuffer {
     /// Enters an access in the ledger; the CPU is given nothing.
     #[inline]
     pub(crate) fn enter_ledger(&self, access: Access, range: Range<usize>) -> Result<Loan> {
+        self.check_entry(access, &range)?;
+        self.core()
+            .ledger
+            .enter(access, range.clone())
+            .map_err(|held| self.busy(access, range, held))
+    }
+
+    /// As [`RawBuffer::enter_ledger`], and waits, at most so long, for others to let go.
+    pub(crate) fn enter_ledger_wait(
+        &self,
+        access: Access,
+        range: Range<usize>,
+        timeout: Option<Duration>,
+    ) -> Result<Loan> {
+        self.check_entry(access, &range)?;
+        let loan = self.core().ledger.enter_wait(access, &range, timeout);
+        loan.map_err(|held| self.busy(access, range, held))
+    }
+
+    #[cold]
+    fn busy(&self, asked: Access, range: Range<usize>, held: Entry) -> Error {
+        let Entry { access, range: held_range } = held;
+        Error::Busy { asked, range, held: access, held_range, name: self.name.clone() }
+    }
+
+    #[inline]
+    fn check_entry(&self, access: Access, range: &Range<usize>) -> Result<()> {
         let core = self.core();
         if range.start > range.end || range.end > core.size {
-            let Range { start, end } = range;
+            let &Range { start, end } = range;
             return Err(Error::OutOfBounds { start, end, len: core.size });
         }
         if access.writes() && !core.writable {
             return Err(Error::ReadOnly { memory: core.kind });
         }
-        core.ledger.enter(access, range.clone()).map_err(|held| Error::Busy {
-            asked: access,
-            range,
-            held: held.access,
-            held_range: held.range,
-            name: self.name.clone(),
-        })
+        Ok(())
     }
 
     /// Ends what [`RawBuffer::enter_ledger`] began.
@@ -355,8 +377,31 @@ impl RawBuffer {
     /// The address is valid for `range`, in the direction asked, until [`RawBuffer::leave`].
     #[inline]
     pub(crate) fn enter(&self, access: Access, range: Range<usize>) -> Result<(NonNull<u8>, Loan)> {
-        let (core, start) = (self.core(), range.start);
+        let start = range.start;
         let loan = self.enter_ledger(access, range)?;
+        self.begin(access, start, loan)
+    }
+
+    /// As [`RawBuffer::enter`], and waits, at most so long, for others to let go.
+    pub(crate) fn enter_wait(
+        &self,
+        access: Access,
+        range: Range<usize>,
+        timeout: Option<Duration>,
+    ) -> Result<(NonNull<u8>, Loan)> {
+        // What has no address never will have: there is nothing to wait for.
+        if self.core().address == CpuAddress::None {
+            return self.enter(access, range);
+        }
+        let start = range.start;
+        let loan = self.enter_ledger_wait(access, range, timeout)?;
+        self.begin(access, start, loan)
+    }
+
+    /// The address of byte `start`, for an access that is in the ledger and inside the allocation.
+    #[inline]
+    fn begin(&self, access: Access, start: usize, loan: Loan) -> Result<(NonNull<u8>, Loan)> {
+        let core = self.core();
         let base = match core.address {
             CpuAddress::Fixed(base) if !core.maintained => Ok(base),
             CpuAddress::None => {

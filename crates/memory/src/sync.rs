@@ -3,14 +3,14 @@
 #[cfg(loom)]
 pub(crate) use loom::{
     sync::atomic::{AtomicUsize, Ordering},
-    sync::{Mutex, MutexGuard},
+    sync::{Condvar, Mutex, MutexGuard},
     thread::yield_now as spin,
 };
 #[cfg(not(loom))]
 pub(crate) use std::{
     hint::spin_loop as spin,
     sync::atomic::{AtomicUsize, Ordering},
-    sync::{Mutex, MutexGuard},
+    sync::{Condvar, Mutex, MutexGuard},
 };
 
 /// Locks, also after a panic elsewhere: every critical section here leaves its data whole.

@@ -367,3 +367,25 @@ fn trimming_takes_only_what_nobody_uses() {
         assert_eq!(report.misses, report.given_up);
     });
 }
+
+#[test]
+fn whoever_waits_is_woken() {
+    check_most(3, || {
+        let bytes = Bytes::new();
+        let held = bytes.buffer.hold(KernelWrite, 0..16).unwrap();
+        let others: Vec<_> = [Read, KernelWrite]
+            .into_iter()
+            .map(|access| {
+                let bytes = Arc::clone(&bytes);
+                thread::spawn(move || {
+                    let hold = bytes.buffer.hold_wait(access, 0..16, None).unwrap();
+                    bytes.use_halves(&hold, WHOLE);
+                })
+            })
+            .collect();
+        bytes.use_halves(&held, WHOLE);
+        drop(held);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_eq!(bytes.buffer.raw().unwrap().held(), 0);
+    });
+}

@@ -5,6 +5,7 @@
 
 use std::marker::PhantomData;
 use std::ops::{Deref, Range};
+use std::time::Duration;
 
 use crate::{Element, ElementKind};
 use bytemuck::Pod;
@@ -60,6 +61,32 @@ impl<E: ElementKind> Tensor<E> {
     pub fn map_read(&self) -> Result<TensorRead<E>> {
         self.check_row_major()?;
         self.hold_to_read().map(TensorRead)
+    }
+
+    /// As [`Tensor::map`], and waits, at most so long (`None`: without end), while somebody else
+    /// holds bytes of it: a copy on its way ([`Tensor::copy_from_later`]), or a guard on another
+    /// thread. A thread that waits for a guard of its own waits in vain.
+    ///
+    /// # Errors
+    /// As [`Tensor::map`]; [`tenure_memory::Error::Busy`] only after that time.
+    pub fn map_wait(&self, timeout: Option<Duration>) -> Result<TensorMap<E>> {
+        self.check_row_major()?;
+        let (placed, range) = self.place_now()?;
+        let guard = WriteGuard::over_wait(placed, range, timeout)?;
+        check_address::<E::Stored>(guard.as_bytes(), self.dtype())?;
+        Ok(TensorMap(StridedMap { guard, element: PhantomData }))
+    }
+
+    /// As [`Tensor::map_read`], and waits as [`Tensor::map_wait`] does.
+    ///
+    /// # Errors
+    /// As [`Tensor::map_read`]; [`tenure_memory::Error::Busy`] only after that time.
+    pub fn map_read_wait(&self, timeout: Option<Duration>) -> Result<TensorRead<E>> {
+        self.check_row_major()?;
+        let (placed, range) = self.place_now()?;
+        let guard = ReadGuard::over_wait(placed, range, timeout)?;
+        check_address::<E::Stored>(guard.as_bytes(), self.dtype())?;
+        Ok(TensorRead(StridedRead { guard, element: PhantomData }))
     }
 
     /// The elements to read and write, whatever their strides.

@@ -36,6 +36,25 @@ fn accesses_are_numbered_in_order() {
 }
 
 #[test]
+fn a_wait_ends_when_the_entry_is_struck_or_time_is_up() {
+    let ledger = Ledger::new();
+    let first = ledger.enter(Access::Write, 0..10).unwrap();
+    let soon = Some(Duration::from_millis(5));
+    assert_eq!(ledger.enter_wait(Access::Read, &(9..11), soon).unwrap_err().range, 0..10);
+    // What stands against nothing waits for nothing.
+    let other = ledger.enter_wait(Access::Write, &(10..20), None).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| ledger.enter_wait(Access::KernelWrite, &(0..20), None));
+        ledger.release(first);
+        ledger.release(other);
+        ledger.release(waiting.join().unwrap().unwrap());
+    });
+    // The book is closed again: the next entry is the quick one.
+    assert_eq!(ledger.held(), 0);
+    assert!(matches!(ledger.enter(Access::Read, 0..1), Ok(Loan::Quick(_))));
+}
+
+#[test]
 fn disjoint_ranges_do_not_meet() {
     let ledger = Ledger::new();
     let left = ledger.enter(Access::Write, 0..10).unwrap();
