@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 
 #[cfg(linux_like)]
 use crate::Fence;
-use crate::{Buffer, DeviceHold, Error, Hold, RawBuffer, Result};
+use crate::{Allocator, Buffer, DeviceHold, Error, Hold, LogicalMemorySpace, RawBuffer, Result};
 
 /// What is done when the bytes have arrived, before anybody is told.
 pub type After = Box<dyn FnOnce() + Send>;
@@ -30,6 +30,11 @@ pub struct DevicePlace {
 pub trait Carrier: Send + Sync {
     /// Which device this is; never the same for two devices of a process.
     fn number(&self) -> u64;
+
+    /// The allocator of this device's memory in a space; `None` if it has none there.
+    fn allocator(self: Arc<Self>, _space: LogicalMemorySpace) -> Option<Arc<dyn Allocator>> {
+        None
+    }
 
     /// Memory that the CPU reaches and that this device carries from and to fastest. It comes
     /// from a pool: its bytes are whatever was left in them.

@@ -168,6 +168,17 @@ pub enum Error {
         /// What it said.
         fault: DeviceFault,
     },
+    /// A space that no open device has.
+    #[error(
+        "none of the {devices} devices that are open here has {space}: open one that has (tenure \
+         info lists them), and keep its handle or a tensor of it"
+    )]
+    NoSpace {
+        /// The space asked for.
+        space: LogicalMemorySpace,
+        /// How many devices are open.
+        devices: usize,
+    },
     /// Writing to what is read-only.
     #[error("this {memory} memory is read-only: use map_read(), or copy it to writable memory")]
     ReadOnly {
@@ -283,6 +294,14 @@ pub enum DeviceFault {
     /// It does not have that.
     #[error("it has no {0}")]
     Lacks(&'static str),
+    /// A queue that is not there.
+    #[error("it has {queues} queues, counted from 0, and none is {queue}")]
+    NoQueue {
+        /// The number asked for.
+        queue: usize,
+        /// How many there are.
+        queues: usize,
+    },
     /// The driver's answer.
     #[error("the driver answers {code} ({name})")]
     Answer {

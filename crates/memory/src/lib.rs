@@ -35,6 +35,7 @@ mod raw;
 pub mod realize;
 mod registry;
 mod space;
+mod spaces;
 pub mod statistics;
 mod sync;
 mod tensor_memory;
@@ -73,6 +74,7 @@ pub use pool::{Pool, PoolLimits, PoolReport};
 pub use raw::{CpuAddress, RawBuffer, RawMemory};
 pub use registry::ObjectKey;
 pub use space::{DeviceVendor, DlDevice, LogicalMemorySpace};
+pub use spaces::{allocator_in, announce};
 pub use tensor_memory::TensorMemory;
 
 #[cfg(linux_like)]

@@ -6,7 +6,9 @@
 
 use crate::{Element, ElementKind};
 use tenure_layout::{ImageLayout, Layout, Walk, WalkPair};
-use tenure_memory::{Access, Allocator, Buffer, Hold, TensorMemory};
+use tenure_memory::{
+    Access, Allocator, Buffer, Hold, LogicalMemorySpace, TensorMemory, allocator_in,
+};
 
 use crate::{Dyn, Error, Result, Tensor};
 
@@ -129,13 +131,25 @@ impl<E: ElementKind> Tensor<E> {
         Ok(())
     }
 
-    /// A copy without gaps in the memory named (or chosen by itself), with the same format,
-    /// colour and quantisation.
+    /// A copy without gaps, with the same format, colour and quantisation, in a memory by its name
+    /// (`None`: chosen by itself), in a [space](LogicalMemorySpace), or from an allocator: see
+    /// [`To`].
+    ///
+    /// ```
+    /// use tenure_tensor::{LogicalMemorySpace, Tensor, TensorMemory};
+    /// let tensor = Tensor::from_slice(&[1.0f32, 2.0], &[2])?;
+    /// assert_eq!(tensor.to(Some(TensorMemory::Mem))?.memory(), TensorMemory::Mem);
+    /// assert_eq!(tensor.to(None)?.space(), LogicalMemorySpace::MainMemory);
+    /// // Spaces of devices are there while the device is open.
+    /// let gpu = LogicalMemorySpace::GpuMemory { device_id: 7 };
+    /// assert!(tensor.to(gpu).unwrap_err().to_string().contains("open one"));
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If no memory serves, or somebody writes this tensor.
-    pub fn to(&self, memory: Option<TensorMemory>) -> Result<Tensor<E>> {
-        let copy = self.like(To::Memory(memory))?;
+    pub fn to<'a>(&self, place: impl Into<To<'a>>) -> Result<Tensor<E>> {
+        let copy = self.like(place.into())?;
         copy.copy_from(self)?;
         Ok(copy)
     }
@@ -158,17 +172,26 @@ impl<E: ElementKind> Tensor<E> {
             let image = &image.layout;
             (image.width(), image.height(), image.format())
         });
-        let copy = match (picture, to) {
-            (Some((width, height, format)), To::Memory(memory)) => {
+        let of_space;
+        let (memory, allocator) = match to {
+            To::Memory(memory) => (memory, None),
+            To::Allocator(allocator) => (None, Some(allocator)),
+            To::Space(LogicalMemorySpace::MainMemory) => (None, None),
+            To::Space(space) => {
+                let near = self.parts.buffer.raw_if_placed().and_then(|raw| raw.carrier());
+                of_space = allocator_in(space, near)?;
+                (None, Some(of_space.as_ref()))
+            }
+        };
+        let copy = match (picture, allocator) {
+            (Some((width, height, format)), None) => {
                 Tensor::<Dyn>::image(width, height, format, dtype, None, memory, name)
             }
-            (Some((width, height, format)), To::Allocator(allocator)) => {
+            (Some((width, height, format)), Some(allocator)) => {
                 Tensor::<Dyn>::image_in(allocator, width, height, format, dtype, None, name)
             }
-            (None, To::Memory(memory)) => Tensor::<Dyn>::new(shape, dtype, memory, name),
-            (None, To::Allocator(allocator)) => {
-                Tensor::<Dyn>::new_in(allocator, shape, dtype, name)
-            }
+            (None, None) => Tensor::<Dyn>::new(shape, dtype, memory, name),
+            (None, Some(allocator)) => Tensor::<Dyn>::new_in(allocator, shape, dtype, name),
         };
         let mut copy: Tensor<E> = copy?.checked()?;
         if let (None, Some(format)) = (image, self.format()) {
@@ -281,10 +304,35 @@ impl<T: Element> Tensor<T> {
     }
 }
 
-/// Where a copy is put.
-enum To<'a> {
+/// Where a copy is put. Whatever says so becomes one by itself: see [`Tensor::to`].
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub enum To<'a> {
+    /// Memory by its name; `None` is chosen by itself.
     Memory(Option<TensorMemory>),
+    /// A space: main memory, or that of a device that is open. Where several have it, it is the
+    /// device that the tensor is on, and otherwise the one that was opened first.
+    Space(LogicalMemorySpace),
+    /// Memory from an allocator: of a device, of a pool.
     Allocator(&'a dyn Allocator),
+}
+
+impl From<Option<TensorMemory>> for To<'_> {
+    fn from(memory: Option<TensorMemory>) -> Self {
+        To::Memory(memory)
+    }
+}
+
+impl From<LogicalMemorySpace> for To<'_> {
+    fn from(space: LogicalMemorySpace) -> Self {
+        To::Space(space)
+    }
+}
+
+impl<'a> From<&'a dyn Allocator> for To<'a> {
+    fn from(allocator: &'a dyn Allocator) -> Self {
+        To::Allocator(allocator)
+    }
 }
 
 /// Buffers with what is shown of them: written, read.

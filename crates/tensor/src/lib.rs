@@ -57,6 +57,7 @@ mod share;
 #[cfg(linux_like)]
 pub mod wire;
 
+pub use copy::To;
 #[cfg(linux_like)]
 pub use copy::{copy_all, copy_all_later};
 pub use element::{Bool, Dyn, Element, ElementKind};

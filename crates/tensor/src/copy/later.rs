@@ -21,14 +21,22 @@ impl<E: ElementKind> Tensor<E> {
         fences.pop().map_or_else(done, Ok)
     }
 
+    /// Begins a copy as [`Tensor::to`] makes it, and gives the tensor that it goes to.
+    ///
+    /// # Errors
+    /// As [`Tensor::to`].
+    pub fn to_later<'a>(&self, place: impl Into<To<'a>>) -> Result<(Tensor<E>, Fence)> {
+        let copy = self.like(place.into())?;
+        let fence = copy.copy_from_later(self)?;
+        Ok((copy, fence))
+    }
+
     /// Begins a copy into memory from any allocator, and gives the tensor that it goes to.
     ///
     /// # Errors
     /// As [`Tensor::to_in`].
     pub fn to_in_later(&self, allocator: &dyn Allocator) -> Result<(Tensor<E>, Fence)> {
-        let copy = self.like(To::Allocator(allocator))?;
-        let fence = copy.copy_from_later(self)?;
-        Ok((copy, fence))
+        self.to_later(allocator)
     }
 }
 
