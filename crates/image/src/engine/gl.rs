@@ -5,11 +5,9 @@
 //! out; pixel buffers that the processor made stay on the GPU's side; other memory is copied. The
 //! weights of every filter are computed once by the same code as for the other engines.
 
-use std::fs::File;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::pipe::{PipeFlags, pipe_with};
 use tenure_memory::{Allocator, Fence, RawBuffer, Request, TensorMemory, Why};
 use tenure_tensor::TensorDyn;
 
@@ -242,10 +240,8 @@ impl Engine for OpenGl {
 
     fn start(&self, job: &Job) -> Result<Fence> {
         let running = self.running()?;
-        let no_pipe = |errno| refused(format!("no pipe for a fence: {errno}"));
-        let (done, signal) = pipe_with(PipeFlags::CLOEXEC).map_err(no_pipe)?;
-        let fence = Fence::from_fd(done)?;
-        running.send(running.work(job)?, Done::Signal(File::from(signal)))?;
+        let (signal, fence) = Fence::pair()?;
+        running.send(running.work(job)?, Done::Signal(signal))?;
         Ok(fence)
     }
 

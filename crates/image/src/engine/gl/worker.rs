@@ -1,14 +1,12 @@
 //! The thread that owns the context. Everything that needs OpenGL is an order to it.
 
-use std::fs::File;
-use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use glow::Buffer;
-use tenure_memory::Fence;
+use tenure_memory::{Fence, Signal};
 
 use super::api::Gl;
 use super::buffers::Buffers;
@@ -54,8 +52,8 @@ pub(super) enum Order {
 /// How the end of a conversion is told.
 pub(super) enum Done {
     Reply(SyncSender<Result<()>>),
-    /// A byte when it is done; closed without one when it failed.
-    Signal(File),
+    /// Dropped without a word when it failed.
+    Signal(Signal),
 }
 
 /// What the context can do.
@@ -222,10 +220,8 @@ impl Done {
             Done::Reply(reply) => {
                 let _ = reply.send(result);
             }
-            Done::Signal(mut pipe) => match result {
-                Ok(()) => {
-                    let _ = pipe.write_all(&[1]);
-                }
+            Done::Signal(signal) => match result {
+                Ok(()) => signal.done(),
                 Err(error) => tracing::error!("a conversion failed on its way: {error}"),
             },
         }
