@@ -7,7 +7,7 @@ mod memory;
 
 fn main() -> ExitCode {
     tenure_benches::run(|bench| {
-        copies::rows(bench)?;
-        memory::rows(bench)
+        memory::rows(bench)?;
+        copies::rows(bench)
     })
 }

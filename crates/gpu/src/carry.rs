@@ -6,31 +6,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 use tenure_memory::{
-    Access, After, Allocator, Buffer, Carrier, Carry, DeviceFault, Fence, Held, Hold, Piece, Pool,
-    PoolLimits, PoolReport, Request, Result, Source, TensorMemory,
+    Access, After, Allocator, Buffer, Carrier, Carry, DeviceFault, Fence, Held, Hold,
+    LogicalMemorySpace, Piece, Pool, PoolLimits, PoolReport, Request, Result, Source, TensorMemory,
 };
 
 use crate::core::Core;
-use crate::device::{Device, Task};
+use crate::device::{Device, Task, Work};
 use crate::memory::Maker;
 use crate::worker::{Job, Worker};
 
 /// Bytes that are staged at a time: enough that the queue's overhead does not count.
 const STAGE: usize = 4 << 20;
 
-/// Copies for one device.
+/// Copies for one device, on one of its queues.
 pub(crate) struct Courier {
     core: Arc<Core>,
+    queue: usize,
+    /// Whether the queue does everything, also what the CPU could do by itself.
+    queued: bool,
     /// Pinned memory that copies of other main memory go through.
     staging: Pool,
     worker: Mutex<Option<Worker>>,
 }
 
 /// Submits tasks, and waits.
-pub(crate) fn run(device: &dyn Device, tasks: &[Task]) -> Result<()> {
+pub(crate) fn run(device: &dyn Device, queue: usize, tasks: &[Task]) -> Result<()> {
     // SAFETY: whoever calls this has places inside blocks that it keeps, and keeps others away,
     // until this returns.
-    let work = unsafe { device.submit(tasks)? };
+    let work = unsafe { device.submit(queue, tasks)? };
     device.wait(work, None).map(drop)
 }
 
@@ -39,7 +42,22 @@ impl Courier {
         let pinned = Maker::new(Arc::clone(&core), None, TensorMemory::Pinned);
         let limits = PoolLimits { bytes: 16 * STAGE, buffers: 64 };
         let staging = Pool::over(Arc::new(pinned), limits);
-        Courier { core, staging, worker: Mutex::new(None) }
+        Courier { core, queue: 0, queued: false, staging, worker: Mutex::new(None) }
+    }
+
+    /// The same on another queue; both have one staging memory.
+    pub(crate) fn on(&self, queue: usize) -> Courier {
+        let (core, staging) = (Arc::clone(&self.core), self.staging.clone());
+        Courier { core, queue, queued: self.queued, staging, worker: Mutex::new(None) }
+    }
+
+    /// The same, with everything done by the queue.
+    pub(crate) fn queued(&self) -> Courier {
+        Courier { queued: true, ..self.on(self.queue) }
+    }
+
+    pub(crate) fn queue(&self) -> usize {
+        self.queue
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
@@ -62,7 +80,10 @@ impl Courier {
                 Ok(Some((place.block, place.offset)))
             }
             _ => match held {
-                Held::Near(hold) => Ok(self.core.imports.place(&self.core, device, hold)),
+                Held::Near(hold) => Ok(hold.start().and_then(|start| {
+                    let at = (Some(hold.address()), start);
+                    self.core.imports.place(&self.core, device, hold.raw(), at, false)
+                })),
                 Held::Far(_) => {
                     Err(self.core.properties().fault("copying", DeviceFault::OtherDevice))
                 }
@@ -75,8 +96,8 @@ impl Courier {
         &self,
         device: &dyn Device,
         work: &'a [Carry],
-    ) -> Result<(Vec<Task>, Vec<Staged<'a>>)> {
-        let (mut direct, mut staged) = (vec![], vec![]);
+    ) -> Result<(Tasks, SmallVec<[Staged<'a>; 4]>)> {
+        let (mut direct, mut staged) = (Tasks::new(), SmallVec::new());
         for carry in work {
             let to = self.place(device, carry.to())?;
             match (to, carry.from()) {
@@ -119,6 +140,9 @@ impl Courier {
     }
 }
 
+/// Few enough not to be on the heap, most of the time.
+type Tasks = SmallVec<[Task; 4]>;
+
 /// What goes through staging memory.
 enum Staged<'a> {
     Up { to: (u64, usize), source: &'a Held, parts: &'a [Piece] },
@@ -155,7 +179,7 @@ fn lots(parts: &[Piece]) -> impl Iterator<Item = SmallVec<[Piece; 4]>> {
 /// the other side not let go of, before the device is done.
 struct Underway<'a> {
     device: &'a dyn Device,
-    work: u64,
+    work: Work,
     stage: Buffer,
     /// For downloads: what goes where when it is there.
     lot: SmallVec<[Piece; 4]>,
@@ -201,7 +225,8 @@ impl Courier {
         let Some(source) = source else { return Ok(()) };
         let mut before: Option<Underway<'_>> = None;
         for lot in lots(parts) {
-            let (bytes, mut tasks) = (lot.iter().map(|piece| piece.bytes).sum(), vec![]);
+            let bytes = lot.iter().map(|piece| piece.bytes).sum();
+            let mut tasks = Tasks::new();
             let stage = self.stage(bytes)?;
             let from = self.staged_place(&stage)?;
             let here = stage.hold(Access::KernelWrite, 0..bytes)?;
@@ -215,7 +240,7 @@ impl Courier {
             drop(here);
             // SAFETY: the destination is held by whoever called, the staging memory is ours; both
             // exist until the work was waited for.
-            let work = unsafe { device.submit(&tasks)? };
+            let work = unsafe { device.submit(self.queue, &tasks)? };
             let now = Underway { device, work, stage, lot: SmallVec::new() };
             if let Some(before) = before.replace(now) {
                 before.wait()?;
@@ -246,7 +271,8 @@ impl Courier {
         };
         let mut before: Option<Underway<'_>> = None;
         for lot in lots(parts) {
-            let (bytes, mut tasks, mut at) = (lot.iter().map(|piece| piece.bytes).sum(), vec![], 0);
+            let bytes = lot.iter().map(|piece| piece.bytes).sum();
+            let (mut tasks, mut at) = (Tasks::new(), 0);
             let stage = self.stage(bytes)?;
             let place = self.staged_place(&stage)?;
             for piece in &lot {
@@ -255,7 +281,7 @@ impl Courier {
             }
             // SAFETY: the source is held by whoever called, the staging memory is ours; both
             // exist until the work was waited for.
-            let work = unsafe { device.submit(&tasks)? };
+            let work = unsafe { device.submit(self.queue, &tasks)? };
             if let Some(before) = before.replace(Underway { device, work, stage, lot }) {
                 arrive(before)?;
             }
@@ -281,9 +307,9 @@ impl Courier {
         let from = self.staged_place(&stage)?;
         let all = Piece { to: 0, from: 0, bytes };
         for lot in lots(&[all]) {
-            let tasks: Vec<Task> =
+            let tasks: Tasks =
                 lot.iter().map(|piece| copy(to, from, &Piece { from: 0, ..*piece })).collect();
-            run(device, &tasks)?;
+            run(device, self.queue, &tasks)?;
         }
         Ok(())
     }
@@ -296,7 +322,7 @@ impl Courier {
             true => None,
             // SAFETY: holds of whoever called keep both sides, inside whose ranges pieces are,
             // until this returns; and it returns after the work is done.
-            false => Some(unsafe { device.submit(&direct)? }),
+            false => Some(unsafe { device.submit(self.queue, &direct)? }),
         };
         let result = staged.iter().try_for_each(|staged| self.do_staged(device, staged));
         let direct = begun.map_or(Ok(()), |work| device.wait(work, None).map(drop));
@@ -328,13 +354,25 @@ impl Carrier for Courier {
         self.core.number
     }
 
+    fn allocator(self: Arc<Self>, space: LogicalMemorySpace) -> Option<Arc<dyn Allocator>> {
+        let memory = self.core.properties().memory_in(space)?;
+        Some(Arc::new(Maker::new(Arc::clone(&self.core), Some(self), memory)))
+    }
+
     fn staging(&self, bytes: usize) -> Result<Buffer> {
         self.core.device("staging")?;
         self.stage(bytes)
     }
 
-    fn carry(self: Arc<Self>, work: Vec<Carry>) -> Result<()> {
-        self.work(&work)
+    fn carry(self: Arc<Self>, mut work: Vec<Carry>) -> Result<()> {
+        if !self.queued {
+            let device = self.core.device("copying")?;
+            work.retain(|carry| !self.by_hand(device, carry));
+        }
+        match work.is_empty() {
+            true => Ok(()),
+            false => self.work(&work),
+        }
     }
 
     fn carry_later(self: Arc<Self>, work: Vec<Carry>, after: Option<After>) -> Result<Fence> {
@@ -344,10 +382,11 @@ impl Carrier for Courier {
         let begun = match staged.is_empty() {
             // SAFETY: holds keep both sides, inside whose ranges pieces are; they go to the
             // worker, which lets go of them when the work is done.
-            true => Some(unsafe { device.submit(&direct)? }),
+            true => Some(unsafe { device.submit(self.queue, &direct)? }),
             // The CPU has a part in it: the worker's.
             false => None,
         };
+        drop(staged);
         let job = Job { courier: Arc::clone(&self), begun, work, after, signal };
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         let worker = match worker.take() {
@@ -361,7 +400,7 @@ impl Carrier for Courier {
 
 impl Courier {
     /// Waits for work that was begun.
-    pub(crate) fn settle(&self, begun: u64) -> Result<()> {
+    pub(crate) fn settle(&self, begun: Work) -> Result<()> {
         self.core.device("waiting")?.wait(begun, None).map(drop)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tenure_memory::{DeviceFault, Error, Request, Result, TensorMemory, Why};
 
-use crate::device::{Device, Properties, Task};
+use crate::device::{Device, FdKind, Properties, Task};
 use crate::heap::{Heap, HeapReport, Taken};
 use crate::imports::Imports;
 
@@ -63,12 +63,16 @@ impl Core {
         self.heap(memory)?.take(self.device("allocating")?, request)
     }
 
-    /// Takes a block of its own that other processes can use.
-    pub(crate) fn take_shared(&self, memory: TensorMemory, request: &Request<'_>) -> Result<Taken> {
+    /// Takes a block of its own that others can use.
+    pub(crate) fn take_shared(
+        &self,
+        memory: TensorMemory,
+        request: &Request<'_>,
+        kind: FdKind,
+    ) -> Result<Taken> {
         self.heap(memory)?;
         let device = self.device("allocating")?;
-        let room = request.bytes().max(1).next_multiple_of(4);
-        let block = device.allocate_shared(memory, room)?;
+        let block = device.allocate_shared(memory, crate::share::room(request.bytes()), kind)?;
         if request.align() > block.align {
             device.free(block.id);
             return Err(Error::BadRequest { bytes: request.bytes(), align: request.align() });
@@ -88,13 +92,13 @@ impl Core {
         self.heaps.iter().map(Heap::report).collect()
     }
 
-    /// Fills part of a block that was just taken, and waits.
-    pub(crate) fn fill(&self, taken: &Taken, bytes: usize, pattern: [u8; 4]) -> Result<()> {
+    /// Zeroes part of a block that was just taken, and waits.
+    pub(crate) fn zero(&self, taken: &Taken, bytes: usize) -> Result<()> {
         let device = self.device("filling")?;
         // Parts are whole granules, so that there is room for the last word.
         let (to, bytes) = ((taken.block, taken.offset), bytes.next_multiple_of(4));
         if bytes > 0 {
-            crate::carry::run(device, &[Task::Fill { to, bytes, pattern }])?;
+            crate::carry::run(device, 0, &[Task::Fill { to, bytes, pattern: [0; 4] }])?;
         }
         Ok(())
     }

@@ -64,6 +64,8 @@ pub struct Properties {
     pub uuid: [u8; 16],
     /// How much is asked of the driver at a time, to be divided here.
     pub block_bytes: usize,
+    /// Queues that work side by side: the first, and then those that are for copies. One at least.
+    pub queues: usize,
 }
 
 impl Properties {
@@ -75,6 +77,11 @@ impl Properties {
             TensorMemory::Pinned => LogicalMemorySpace::PinnedMemory,
             _ => LogicalMemorySpace::MainMemory,
         }
+    }
+
+    /// Which memory of this device is in a space; `None` for spaces that are not this device's.
+    pub fn memory_in(&self, space: LogicalMemorySpace) -> Option<TensorMemory> {
+        self.memories.iter().copied().find(|&memory| self.space(memory) == space)
     }
 
     /// An error of this device.
@@ -139,14 +146,24 @@ pub enum Task {
     },
 }
 
-/// Something with memory of its own and a queue.
+/// Work that was submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Work {
+    /// The queue that does it.
+    pub queue: usize,
+    /// Its number, as the queue counts.
+    pub number: u64,
+}
+
+/// Something with memory of its own, and queues.
 ///
 /// # Safety
-/// The `host` address of a block must be valid for reads and writes of `bytes` initialised bytes,
+/// The `host` address of a block, and what [`Device::near`] gives as it says, must be valid for reads and writes of `bytes` initialised bytes,
 /// aligned as the block says, and used by nobody else in this process, until
 /// [`Device::free`] or until the device is dropped; after a device was lost too. A finished
-/// [`Device::wait`] means that everything submitted before is done, that the CPU sees what was
-/// written, and that neither the device nor its threads touch a block any more.
+/// [`Device::wait`] means that everything submitted before to the same queue is done, that the CPU
+/// and every queue see what was written, and that neither the device nor its threads touch a block
+/// for that work any more.
 pub unsafe trait Device: Send + Sync + 'static {
     /// What is known of it; the answer never changes.
     fn properties(&self) -> &Properties;
@@ -160,6 +177,13 @@ pub unsafe trait Device: Send + Sync + 'static {
 
     /// Gives a block back that no work uses any more.
     fn free(&self, block: u64);
+
+    /// Where the CPU finds the bytes of a block although they are the device's: for devices in
+    /// software, which are the CPU. The address is valid for reads and writes of the block's bytes,
+    /// which are initialised, until the block is freed, while no work that was submitted uses them.
+    fn near(&self, _block: u64) -> Option<Address> {
+        None
+    }
 
     /// Makes main memory a block, without a copy.
     ///
@@ -182,24 +206,30 @@ pub unsafe trait Device: Send + Sync + 'static {
         Err(self.properties().fault("importing a descriptor", DeviceFault::Lacks("way to do it")))
     }
 
-    /// As [`Device::allocate`], of memory that another process can use: see [`Device::export`].
+    /// As [`Device::allocate`], of memory that others can use: see [`Device::export`].
     ///
     /// # Errors
     /// As there.
-    fn allocate_shared(&self, _memory: TensorMemory, _bytes: usize) -> Result<Block> {
+    fn allocate_shared(
+        &self,
+        _memory: TensorMemory,
+        _bytes: usize,
+        _kind: FdKind,
+    ) -> Result<Block> {
         Err(self.properties().fault("sharing memory", DeviceFault::Lacks("way to do it")))
     }
 
-    /// A descriptor of a block that [`Device::allocate_shared`] made.
+    /// A descriptor of a block that [`Device::allocate_shared`] made, of the kind that was asked
+    /// for then, and how many bytes the driver gave for it.
     ///
     /// # Errors
     /// [`Error::Device`] if it is none.
-    fn export(&self, _block: u64) -> Result<OwnedFd> {
+    fn export(&self, _block: u64) -> Result<(OwnedFd, usize)> {
         Err(self.properties().fault("sharing memory", DeviceFault::Lacks("way to do it")))
     }
 
-    /// Begins work, to be done after all that was submitted before, and gives its number. Tasks
-    /// of one call touch different bytes.
+    /// Begins work, to be done after all that was submitted before to this queue. Tasks of one
+    /// call touch different bytes.
     ///
     /// # Errors
     /// [`Error::Device`]; nothing was begun then.
@@ -207,11 +237,12 @@ pub unsafe trait Device: Send + Sync + 'static {
     /// # Safety
     /// All places must lie inside their blocks, which must exist until the work is done. Nobody
     /// else may use the bytes until then, but to read what is only read.
-    unsafe fn submit(&self, tasks: &[Task]) -> Result<u64>;
+    unsafe fn submit(&self, queue: usize, tasks: &[Task]) -> Result<Work>;
 
-    /// Waits, at most so long, until work is done and everything before it. Says whether it is.
+    /// Waits, at most so long, until work is done and everything before it in its queue. Says
+    /// whether it is.
     ///
     /// # Errors
     /// [`Error::Device`] if the device is lost; its work is then over, done or not.
-    fn wait(&self, work: u64, timeout: Option<Duration>) -> Result<bool>;
+    fn wait(&self, work: Work, timeout: Option<Duration>) -> Result<bool>;
 }

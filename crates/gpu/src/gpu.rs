@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use tenure_memory::{
-    Allocator, Carrier, Fence, LogicalMemorySpace, Pool, PoolLimits, Result, TensorMemory,
+    Allocator, Carrier, DeviceFault, Fence, LogicalMemorySpace, Pool, PoolLimits, Result,
+    TensorMemory, announce,
 };
 use tenure_tensor::{ElementKind, Tensor};
 
@@ -23,7 +24,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens a device of some backend.
+    /// Opens a device of some backend. Its spaces are then known to [`Tensor::to`].
     ///
     /// # Errors
     /// If it has no memory that the CPU reaches too: nothing could be copied.
@@ -38,11 +39,18 @@ impl Gpu {
     pub fn over_shared(device: Arc<dyn Device>) -> Result<Gpu> {
         let core = Arc::new(Core::new(device));
         core.heap(TensorMemory::Pinned)?;
-        Ok(Gpu { courier: Arc::new(Courier::new(core)) })
+        let courier = Arc::new(Courier::new(core));
+        let carrier: Arc<dyn Carrier> = Arc::clone(&courier) as _;
+        announce(&carrier);
+        Ok(Gpu { courier })
     }
 
-    fn core(&self) -> &Arc<Core> {
+    pub(crate) fn core(&self) -> &Arc<Core> {
         self.courier.core()
+    }
+
+    pub(crate) fn courier(&self) -> &Arc<Courier> {
+        &self.courier
     }
 
     /// What is known of the device.
@@ -53,6 +61,42 @@ impl Gpu {
     /// Which device this is in this process: [`tenure_memory::DevicePlace::device`] of its memory.
     pub fn number(&self) -> u64 {
         self.courier.number()
+    }
+
+    /// This device, with copies on another of its queues: whatever is allocated through the handle
+    /// that this gives is copied there, beside what the other queues copy. Queue 0 is the one that
+    /// a device opens with; the others are for copies. Memory of both handles is of one device and
+    /// one heap.
+    ///
+    /// # Errors
+    /// [`tenure_memory::DeviceFault::NoQueue`] if there is none with this number:
+    /// [`Properties::queues`] says how many there are.
+    pub fn on_queue(&self, queue: usize) -> Result<Gpu> {
+        let queues = self.properties().queues;
+        if queue >= queues {
+            let fault = DeviceFault::NoQueue { queue, queues };
+            return Err(self.properties().fault("choosing a queue", fault));
+        }
+        Ok(Gpu { courier: Arc::new(self.courier.on(queue)) })
+    }
+
+    /// This device, with copies on a queue for copies: for the arenas of a plan's copy lane. Where
+    /// there is one queue for everything, that.
+    pub fn for_copies(&self) -> Gpu {
+        let queue = usize::from(self.properties().queues > 1);
+        Gpu { courier: Arc::new(self.courier.on(queue)) }
+    }
+
+    /// This device, with every copy done by its queue. A device in software has its memory where
+    /// the CPU has its own, and what is waited for is otherwise copied by the CPU itself.
+    #[must_use]
+    pub fn queued(&self) -> Gpu {
+        Gpu { courier: Arc::new(self.courier.queued()) }
+    }
+
+    /// The queue that its memory is copied on.
+    pub fn queue(&self) -> usize {
+        self.courier.queue()
     }
 
     /// The allocator of `Device`, `Pinned` or `Managed` memory. It divides blocks that it asks of
@@ -85,8 +129,7 @@ impl Gpu {
 
     /// The memory of this device in a space; `None` for spaces that are not this device's.
     pub fn memory_in(&self, space: LogicalMemorySpace) -> Option<TensorMemory> {
-        let memories = &self.properties().memories;
-        memories.iter().copied().find(|&memory| self.properties().space(memory) == space)
+        self.properties().memory_in(space)
     }
 
     /// A copy of a tensor, wherever it is, in a memory of this device (or, for any other memory,

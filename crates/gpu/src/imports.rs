@@ -2,10 +2,12 @@
 #![expect(unsafe_code, reason = "gives the device addresses of memory that holds keep")]
 
 use std::collections::HashMap;
+use std::num::NonZero;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tenure_memory::{Hold, TensorMemory, WeakIdentity};
+use tenure_memory::{RawBuffer, TensorMemory, WeakIdentity};
 
 use crate::core::Core;
 use crate::device::{Device, FdKind};
@@ -17,10 +19,12 @@ const SHORTEST: usize = 256 << 10;
 #[derive(Default)]
 pub(crate) struct Imports {
     known: Mutex<HashMap<Key, Known>>,
+    hits: AtomicU64,
 }
 
 /// Identity, address and bytes of an allocation: several mappings of one kernel object have one
-/// identity, and do not all live equally long.
+/// identity, and do not all live equally long. DMA-BUFs are imported by descriptor, whatever their
+/// address: it is zero.
 type Key = (u64, usize, usize);
 
 struct Known {
@@ -36,24 +40,34 @@ pub struct ImportReport {
     pub imported: usize,
     /// Allocations that the device refused.
     pub refused: usize,
+    /// How often an allocation was found to be imported before.
+    pub hits: u64,
 }
 
 impl Imports {
-    /// Where the device finds the first byte held; `None` if it cannot reach it.
+    /// Where the device finds byte `start` of an allocation, which has this address for the CPU, if
+    /// it has one; `None` if it cannot reach it. Whoever asks keeps the bytes. What is short and not
+    /// a DMA-BUF is imported only if it must be: it is copied sooner.
     pub(crate) fn place(
         &self,
         core: &Core,
         device: &dyn Device,
-        hold: &Hold,
+        raw: &RawBuffer,
+        (address, start): (Option<NonNull<u8>>, usize),
+        must: bool,
     ) -> Option<(u64, usize)> {
-        let raw = hold.raw();
-        let start = hold.start()?;
-        if raw.memory() != TensorMemory::Dma && raw.size() < SHORTEST {
+        let dma = raw.memory() == TensorMemory::Dma;
+        if !dma && raw.size() < SHORTEST && !must {
             return None;
         }
+        let base = match dma {
+            true => 0,
+            false => address?.addr().get().checked_sub(start)?,
+        };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (raw.identity().id(), hold.address().addr().get() - start, raw.size());
+        let key = (raw.identity().id(), base, raw.size());
         if let Some(found) = known.get(&key) {
+            self.hits.fetch_add(u64::from(found.block.is_some()), Ordering::Relaxed);
             return found.block.map(|(block, first)| (block, first + start));
         }
         // Time to let go of what is gone.
@@ -64,7 +78,7 @@ impl Imports {
             }
             lives
         });
-        let block = import(core, device, hold, start);
+        let block = import(core, device, raw, address.zip(NonZero::new(base)));
         known.insert(key, Known { weak: raw.identity().weak(), block });
         block.map(|(block, first)| (block, first + start))
     }
@@ -72,7 +86,8 @@ impl Imports {
     pub(crate) fn report(&self) -> ImportReport {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let imported = known.values().filter(|known| known.block.is_some()).count();
-        ImportReport { imported, refused: known.len() - imported }
+        let hits = self.hits.load(Ordering::Relaxed);
+        ImportReport { imported, refused: known.len() - imported, hits }
     }
 
     /// Lets go of everything; no work is under way any more.
@@ -84,9 +99,15 @@ impl Imports {
     }
 }
 
-/// The allocation as a block, and which byte of it is the first.
-fn import(core: &Core, device: &dyn Device, hold: &Hold, start: usize) -> Option<(u64, usize)> {
-    let (raw, properties) = (hold.raw(), core.properties());
+/// The allocation as a block, and which byte of it is the first. Main memory has an address in it,
+/// and the first one.
+fn import(
+    core: &Core,
+    device: &dyn Device,
+    raw: &RawBuffer,
+    address: Option<(NonNull<u8>, NonZero<usize>)>,
+) -> Option<(u64, usize)> {
+    let properties = core.properties();
     if raw.memory() == TensorMemory::Dma {
         let fd = raw.device_descriptor().ok().filter(|_| properties.imports_dma)?;
         let block = device.import_fd(fd, FdKind::DmaBuf, raw.size());
@@ -96,14 +117,12 @@ fn import(core: &Core, device: &dyn Device, hold: &Hold, start: usize) -> Option
             .map(|block| (block.id, 0));
     }
     let page = properties.imports_host?;
-    let base = hold.address().addr().get() - start;
-    let first = base % page;
+    let (inside, base) = address?;
+    let first = base.get() % page;
     let bytes = (first + raw.size()).checked_next_multiple_of(page)?;
-    let address = hold.address().map_addr(|address| {
-        // Down to the start of the page, which is not zero: nothing is mapped there.
-        std::num::NonZero::new(address.get() - start - first).unwrap_or(address)
-    });
-    host(device, address, bytes).map(|block| (block, first))
+    // Down to the start of the page, which is not zero: nothing is mapped there.
+    let start = NonZero::new(base.get() - first)?;
+    host(device, inside.map_addr(|_| start), bytes).map(|block| (block, first))
 }
 
 fn host(device: &dyn Device, address: NonNull<u8>, bytes: usize) -> Option<u64> {

@@ -35,11 +35,14 @@
     clippy::unwrap_used
 )]
 
+mod by_hand;
 mod carry;
 mod core;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod device;
+#[cfg(feature = "vulkan")]
+mod gl;
 mod gpu;
 mod heap;
 #[cfg(feature = "hip")]
@@ -48,6 +51,7 @@ mod imports;
 mod memory;
 mod missing;
 mod open;
+mod reach;
 mod share;
 #[cfg(any(feature = "cuda", feature = "hip"))]
 mod streamed;
@@ -56,10 +60,13 @@ pub mod testing;
 pub mod vulkan;
 mod worker;
 
-pub use device::{Address, Block, Class, Device, FdKind, Properties, Region, Task};
+pub use device::{Address, Block, Class, Device, FdKind, Properties, Region, Task, Work};
+#[cfg(feature = "vulkan")]
+pub use gl::GlBuffer;
 pub use gpu::Gpu;
 pub use heap::HeapReport;
 pub use imports::ImportReport;
 pub use missing::Missing;
 pub use open::{Backend, Listed, backends, open};
+pub use reach::Reached;
 pub use share::Exported;

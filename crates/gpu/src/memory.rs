@@ -11,7 +11,7 @@ use tenure_memory::{
 
 use crate::carry::Courier;
 use crate::core::Core;
-use crate::device::Block;
+use crate::device::{Block, FdKind};
 use crate::heap::Taken;
 
 /// Makes one memory of a device.
@@ -20,8 +20,8 @@ pub(crate) struct Maker {
     /// Who carries the bytes; staging memory, which belongs to it, has none.
     courier: Option<Arc<Courier>>,
     memory: TensorMemory,
-    /// Whether every allocation is a block of its own that other processes can use.
-    shared: bool,
+    /// If every allocation is a block of its own that others can use: as what.
+    shared: Option<FdKind>,
 }
 
 impl Maker {
@@ -30,12 +30,12 @@ impl Maker {
         courier: Option<Arc<Courier>>,
         memory: TensorMemory,
     ) -> Maker {
-        Maker { core, courier, memory, shared: false }
+        Maker { core, courier, memory, shared: None }
     }
 
-    /// The same, of memory that other processes can use.
-    pub(crate) fn shared(self) -> Maker {
-        Maker { shared: true, ..self }
+    /// The same, of memory that others can use.
+    pub(crate) fn shared(self, kind: FdKind) -> Maker {
+        Maker { shared: Some(kind), ..self }
     }
 }
 
@@ -50,8 +50,8 @@ impl Allocator for Maker {
 
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
         let taken = match self.shared {
-            false => self.core.take(self.memory, request)?,
-            true => self.core.take_shared(self.memory, request)?,
+            None => self.core.take(self.memory, request)?,
+            Some(kind) => self.core.take_shared(self.memory, request, kind)?,
         };
         let part = self.part(taken, request.bytes());
         part.zero()?;
@@ -95,7 +95,7 @@ impl Part {
                 unsafe { address.write_bytes(0, self.size) };
                 Ok(())
             }
-            None => self.core.fill(&self.taken, self.size, [0; 4]),
+            None => self.core.zero(&self.taken, self.size),
         }
     }
 }

@@ -13,12 +13,29 @@ use crate::device::FdKind;
 /// An allocation as another process gets it: the descriptor by a socket, the numbers beside it.
 #[derive(Debug)]
 pub struct Exported {
-    /// The driver's own descriptor: nothing that can be mapped.
+    /// The driver's own descriptor, nothing that can be mapped; or a DMA-BUF, which can.
     pub fd: OwnedFd,
     /// Bytes of the allocation.
     pub bytes: usize,
+    /// Bytes that the driver gave for it: what other libraries have to be told.
+    pub room: usize,
     /// Which driver and device it belongs to.
     pub uuid: [u8; 16],
+}
+
+/// What a driver is asked for so many bytes, in every process. Drivers of OpenGL in software do not
+/// take a buffer that ends where its memory does.
+pub(crate) fn room(bytes: usize) -> usize {
+    const BEHIND: usize = 1024;
+    bytes.saturating_add(BEHIND).next_multiple_of(BEHIND)
+}
+
+/// One name for a driver and a device. Devices of the same kind have the same driver; what differs
+/// is which one it is.
+#[cfg(feature = "vulkan")]
+pub(crate) fn uuid(mut device: [u8; 16], driver: [u8; 16]) -> [u8; 16] {
+    device.iter_mut().zip(driver).for_each(|(byte, other)| *byte ^= other);
+    device
 }
 
 impl Gpu {
@@ -32,11 +49,24 @@ impl Gpu {
             let fault = DeviceFault::Lacks("memory that other processes can use");
             return Err(self.properties().fault("sharing memory", fault));
         }
-        Ok(Arc::new(self.maker(TensorMemory::Device).shared()))
+        Ok(Arc::new(self.maker(TensorMemory::Device).shared(FdKind::Opaque)))
+    }
+
+    /// As [`Gpu::shareable`], of memory that is a DMA-BUF for everybody else: [`Gpu::export`] gives a
+    /// descriptor that [`tenure_memory::import`] and other drivers take.
+    ///
+    /// # Errors
+    /// If the device has no DMA-BUFs.
+    pub fn shareable_dma(&self) -> Result<Arc<dyn Allocator>> {
+        if !self.properties().imports_dma {
+            let fault = DeviceFault::Lacks("memory that is a DMA-BUF");
+            return Err(self.properties().fault("sharing memory", fault));
+        }
+        Ok(Arc::new(self.maker(TensorMemory::Device).shared(FdKind::DmaBuf)))
     }
 
     /// The allocation of a tensor, for another process; the tensor must come from
-    /// [`Gpu::shareable`].
+    /// [`Gpu::shareable`] or [`Gpu::shareable_dma`].
     ///
     /// # Errors
     /// If it does not, or is another device's.
@@ -46,9 +76,9 @@ impl Gpu {
         let place = raw.device_place().filter(|place| place.device == self.number());
         let other = || self.properties().fault(what, DeviceFault::OtherDevice);
         let place = place.ok_or_else(other)?;
-        let fd = self.device(what)?.export(place.block)?;
+        let (fd, room) = self.device(what)?.export(place.block)?;
         raw.mark_shared();
-        Ok(Exported { fd, bytes: raw.size(), uuid: self.properties().uuid })
+        Ok(Exported { fd, bytes: raw.size(), room, uuid: self.properties().uuid })
     }
 
     /// An allocation that another process exported, as memory of this device: the same bytes.
@@ -58,15 +88,14 @@ impl Gpu {
     /// If it belongs to another driver or device, or the driver refuses it.
     ///
     /// # Safety
-    /// The descriptor must be one that [`Gpu::export`] made, and the numbers those that came with
+    /// The descriptor must be one that [`Gpu::export`] made of memory from [`Gpu::shareable`], and the numbers those that came with
     /// it: drivers believe what they are told about descriptors of their own.
     pub unsafe fn import(&self, exported: &Exported, name: Option<&str>) -> Result<RawBuffer> {
         let what = "importing shared memory";
         if exported.uuid != self.properties().uuid {
             return Err(self.properties().fault(what, DeviceFault::OtherDevice));
         }
-        // What was allocated for so many bytes.
-        let room = exported.bytes.max(1).next_multiple_of(4);
+        let room = room(exported.bytes);
         let block = self.device(what)?.import_fd(exported.fd.as_fd(), FdKind::Opaque, room)?;
         Ok(self.maker(TensorMemory::Device).adopt(&block, exported.bytes, name))
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use libloading::Library;
 use tenure_memory::{DeviceFault, DeviceVendor, Error, Result, TensorMemory};
 
-use crate::device::{Address, Block, Class, Device, Properties, Region, Task};
+use crate::device::{Address, Block, Class, Device, Properties, Region, Task, Work};
 use crate::{Listed, Missing};
 
 /// A driver's answer: 0 is success.
@@ -64,6 +64,8 @@ const DISABLE_TIMING: c_uint = 2;
 const ATTACH_GLOBAL: c_uint = 1;
 /// How much is asked of the driver at a time.
 const BLOCK: usize = 64 << 20;
+/// One stream, and one for copies in each direction: what hardware has engines for.
+const STREAMS: usize = 3;
 /// What both drivers align allocations to, at least.
 const ALIGN: usize = 256;
 
@@ -92,10 +94,21 @@ impl Drop for Mark {
 pub(crate) struct Streamed {
     properties: Properties,
     functions: Arc<Functions>,
-    stream: Owned,
+    streams: Vec<Stream>,
     blocks: Mutex<HashMap<u64, (TensorMemory, usize)>>,
     next: AtomicU64,
+}
+
+/// A stream, and the ends of its work.
+struct Stream {
+    stream: Owned,
     marks: Mutex<Marks>,
+}
+
+impl Stream {
+    fn marks(&self) -> MutexGuard<'_, Marks> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[derive(Default)]
@@ -147,38 +160,38 @@ impl Seen {
             shares: false,
             uuid: self.uuid,
             block_bytes: BLOCK,
+            queues: STREAMS,
         }
     }
 }
 
 impl Streamed {
     pub(crate) fn new(properties: Properties, functions: Functions) -> Result<Streamed> {
-        let mut stream = std::ptr::null_mut();
+        let mut streams = vec![];
         let mut code = (functions.choose)();
-        if code == 0 {
+        while code == 0 && streams.len() < properties.queues {
+            let mut stream = std::ptr::null_mut();
             // SAFETY: a place for a stream of the device that was chosen.
             code = unsafe { (functions.stream)(&mut stream, NON_BLOCKING) };
+            if code == 0 {
+                streams.push(Stream { stream: Owned(stream), marks: Mutex::default() });
+            }
         }
-        if code != 0 {
-            (functions.close)();
-            return Err(properties.fault("making a stream", fault(code)));
-        }
-        Ok(Streamed {
-            properties,
-            functions: Arc::new(functions),
-            stream: Owned(stream),
-            blocks: Mutex::default(),
-            next: AtomicU64::new(1),
-            marks: Mutex::default(),
-        })
+        let (blocks, next) = (Mutex::default(), AtomicU64::new(1));
+        let functions = Arc::new(functions);
+        let device = Streamed { properties, functions, streams, blocks, next };
+        // What was made of it goes with it.
+        device.check("making a stream", code)?;
+        Ok(device)
     }
 
     fn blocks(&self) -> MutexGuard<'_, HashMap<u64, (TensorMemory, usize)>> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn marks(&self) -> MutexGuard<'_, Marks> {
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stream(&self, what: &'static str, queue: usize) -> Result<&Stream> {
+        let none = || self.properties.fault(what, DeviceFault::OtherDevice);
+        self.streams.get(queue).ok_or_else(none)
     }
 
     fn check(&self, what: &'static str, code: Code) -> Result<()> {
@@ -200,7 +213,7 @@ fn fault(code: Code) -> DeviceFault {
 }
 
 // SAFETY: host and managed memory is the driver's, valid from allocation to `free`; the driver
-// gives pages of the kernel, which are zero, or of its own cache. Work is done in the order of one
+// gives pages of the kernel, which are zero, or of its own cache. Work is done in the order of its
 // stream; an event behind it says when.
 unsafe impl Device for Streamed {
     fn properties(&self) -> &Properties {
@@ -245,12 +258,14 @@ unsafe impl Device for Streamed {
         }
     }
 
-    unsafe fn submit(&self, tasks: &[Task]) -> Result<u64> {
+    unsafe fn submit(&self, queue: usize, tasks: &[Task]) -> Result<Work> {
         let what = "submitting work";
         let functions = &self.functions;
+        let own = self.stream(what, queue)?;
+        let stream = own.stream.0;
         self.check(what, (functions.choose)())?;
         // One at a time, so that events are behind their own work.
-        let mut marks = self.marks();
+        let mut marks = own.marks();
         let mut event = std::ptr::null_mut();
         // SAFETY: a place for an event.
         self.check(what, unsafe { (functions.event)(&mut event, DISABLE_TIMING) })?;
@@ -262,37 +277,39 @@ unsafe impl Device for Streamed {
         };
         let begin = |task: &Task| match *task {
             Task::Copy { to, from, bytes } => {
-                let code = (functions.copy)(place(to)?, place(from)?, bytes, self.stream.0);
+                let code = (functions.copy)(place(to)?, place(from)?, bytes, stream);
                 self.check(what, code)
             }
             Task::Fill { to, bytes, pattern } => {
                 let (to, value) = (place(to)?, c_uint::from_ne_bytes(pattern));
                 // SAFETY: inside its block, by the caller's promise.
-                let code = unsafe { (functions.fill)(to, value, bytes / 4, self.stream.0) };
+                let code = unsafe { (functions.fill)(to, value, bytes / 4, stream) };
                 self.check(what, code)
             }
         };
         let begun = tasks.iter().try_for_each(begin);
         // SAFETY: event and stream are of this device.
-        let recorded = unsafe { (functions.record)(mark.event.0, self.stream.0) };
+        let recorded = unsafe { (functions.record)(mark.event.0, stream) };
         if begun.is_err() || recorded != 0 {
             // Nothing is under way when an error is told.
             // SAFETY: as above.
             unsafe { (functions.synchronize)(mark.event.0) };
-            return begun.and_then(|()| self.check(what, recorded)).map(|()| 0);
+            begun?;
+            self.check(what, recorded)?;
         }
         marks.last += 1;
         let number = marks.last;
         marks.open.push_back((number, mark));
-        Ok(number)
+        Ok(Work { queue, number })
     }
 
-    fn wait(&self, work: u64, timeout: Option<Duration>) -> Result<bool> {
+    fn wait(&self, work: Work, timeout: Option<Duration>) -> Result<bool> {
         let what = "waiting for work";
         self.check(what, (self.functions.choose)())?;
+        let own = self.stream(what, work.queue)?;
         let mark = {
-            let marks = self.marks();
-            let mark = marks.open.iter().find(|(number, _)| *number >= work);
+            let marks = own.marks();
+            let mark = marks.open.iter().find(|(number, _)| *number >= work.number);
             match mark {
                 Some((_, mark)) => Arc::clone(mark),
                 // Forgotten, because it is done.
@@ -310,7 +327,7 @@ unsafe impl Device for Streamed {
             };
             if code != NOT_READY {
                 self.check(what, code)?;
-                self.marks().open.retain(|(number, _)| *number > work);
+                own.marks().open.retain(|(number, _)| *number > work.number);
                 return Ok(true);
             }
             if until.is_some_and(|until| until <= Instant::now()) {
@@ -323,13 +340,17 @@ unsafe impl Device for Streamed {
 
 impl Drop for Streamed {
     fn drop(&mut self) {
-        let last = self.marks().last;
-        let _ = self.wait(last, None);
+        for (queue, own) in self.streams.iter().enumerate() {
+            let number = own.marks().last;
+            let _ = self.wait(Work { queue, number }, None);
+            own.marks().open.clear();
+        }
         let blocks: Vec<u64> = self.blocks().keys().copied().collect();
         blocks.into_iter().for_each(|block| self.free(block));
-        self.marks().open.clear();
-        // SAFETY: nobody has the device any more, and all its work is over.
-        unsafe { (self.functions.end_stream)(self.stream.0) };
+        for own in &self.streams {
+            // SAFETY: nobody has the device any more, and all its work is over.
+            unsafe { (self.functions.end_stream)(own.stream.0) };
+        }
         (self.functions.close)();
     }
 }

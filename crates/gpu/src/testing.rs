@@ -1,7 +1,7 @@
 //! A device of this process, for tests: everything that goes wrong with a real one goes wrong here.
 //!
 //! Its addresses are reserved and not readable, so that a stray dereference faults. Its bytes are
-//! in a memory file that only its queue's thread knows. Work is done after a delay, so that
+//! in a memory file that only the threads of its queues know. Work is done after a delay, so that
 //! whoever does not wait reads old bytes; and it can be stopped, lost, and be out of memory.
 #![expect(unsafe_code, reason = "reserves addresses, and promises that host memory is valid")]
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use tenure_memory::{DeviceFault, DeviceVendor, Error, Result, TensorMemory};
 
-use crate::device::{Address, Block, Class, Device, Properties, Region, Task};
+use crate::device::{Address, Block, Class, Device, Properties, Region, Task, Work};
 
 mod queue;
 
@@ -35,6 +35,8 @@ pub struct Settings {
     pub block_bytes: usize,
     /// How long work waits before it is done.
     pub delay: Duration,
+    /// Its queues.
+    pub queues: usize,
 }
 
 impl Default for Settings {
@@ -46,6 +48,7 @@ impl Default for Settings {
             host_bytes: 1 << 30,
             block_bytes: 16 << 20,
             delay: Duration::from_micros(200),
+            queues: 2,
         }
     }
 }
@@ -59,7 +62,7 @@ pub struct TestDevice {
 struct Shared {
     settings: Settings,
     properties: Properties,
-    queue: Queue,
+    queues: Vec<Queue>,
     blocks: Mutex<HashMap<u64, Mapping>>,
     next: AtomicU64,
 }
@@ -86,7 +89,8 @@ impl TestDevice {
 
     /// A device as described.
     pub fn with(settings: Settings) -> TestDevice {
-        let Settings { id, vendor, device_bytes, host_bytes, block_bytes, delay } = settings;
+        let Settings { id, vendor, device_bytes, host_bytes, block_bytes, delay, queues } =
+            settings;
         let properties = Properties {
             name: format!("test device {id}").into(),
             driver: format!("tenure {}", env!("CARGO_PKG_VERSION")),
@@ -103,30 +107,40 @@ impl TestDevice {
             shares: false,
             uuid: [0; 16],
             block_bytes,
+            queues: queues.max(1),
         };
         let shared = Shared {
             settings,
             properties,
-            queue: Queue::start(delay),
+            queues: (0..queues.max(1)).map(|_| Queue::start(delay)).collect(),
             blocks: Mutex::default(),
             next: AtomicU64::new(1),
         };
         TestDevice { shared: Arc::new(shared) }
     }
 
-    /// Stops the queue: work stays undone until [`TestDevice::resume`].
+    /// Stops all queues: work stays undone until [`TestDevice::resume`].
     pub fn pause(&self) {
-        self.shared.queue.set_paused(true);
+        self.shared.queues.iter().for_each(|queue| queue.set_paused(true));
     }
 
-    /// Lets the queue go on.
+    /// Stops one queue.
+    pub fn pause_queue(&self, number: usize) {
+        self.shared.queues.iter().skip(number).take(1).for_each(|queue| queue.set_paused(true));
+    }
+
+    /// Lets all queues go on.
     pub fn resume(&self) {
-        self.shared.queue.set_paused(false);
+        self.shared.queues.iter().for_each(|queue| queue.set_paused(false));
     }
 
     /// The device is lost, with all work and all bytes.
     pub fn lose(&self) {
-        self.shared.queue.lose();
+        self.shared.queues.iter().for_each(Queue::lose);
+    }
+
+    fn is_lost(&self) -> bool {
+        self.shared.queues.iter().any(Queue::is_lost)
     }
 
     /// Blocks and bytes that are allocated.
@@ -165,7 +179,7 @@ fn map(bytes: usize, reachable: bool) -> Result<Address, rustix::io::Errno> {
 }
 
 // SAFETY: host memory is mapped until the block is freed or the device dropped, zeroed by the
-// kernel, and touched by the queue's thread for work only, which is over when `wait` says so (work
+// kernel, and touched by the queues' threads for work only, which is over when `wait` says so (work
 // of a lost device is waited for, see `Queue::lose`).
 unsafe impl Device for TestDevice {
     fn properties(&self) -> &Properties {
@@ -173,7 +187,7 @@ unsafe impl Device for TestDevice {
     }
 
     fn allocate(&self, memory: TensorMemory, bytes: usize) -> Result<Block> {
-        if self.shared.queue.is_lost() {
+        if self.is_lost() {
             return Err(self.lost("allocating"));
         }
         let settings = &self.shared.settings;
@@ -201,22 +215,32 @@ unsafe impl Device for TestDevice {
             true => Store::hidden(whole).map_err(|errno| full(Some(errno.into())))?,
             false => Store::Host { base, bytes: whole },
         };
-        self.shared.queue.add(id, store);
+        let store = Arc::new(store);
+        self.shared.queues.iter().for_each(|queue| queue.add(id, Arc::clone(&store)));
         blocks.insert(id, mapping);
         let host = Some(base).filter(|_| !far);
         Ok(Block { id, bytes: whole, host, name: Some(base), align: PAGE })
     }
 
     fn free(&self, block: u64) {
-        self.shared.queue.remove(block);
+        self.shared.queues.iter().for_each(|queue| queue.remove(block));
         self.blocks().remove(&block);
     }
 
-    unsafe fn submit(&self, tasks: &[Task]) -> Result<u64> {
-        self.shared.queue.submit(tasks.to_vec()).ok_or_else(|| self.lost("submitting work"))
+    unsafe fn submit(&self, queue: usize, tasks: &[Task]) -> Result<Work> {
+        let what = "submitting work";
+        let own = self.shared.queues.get(queue);
+        let own =
+            own.ok_or_else(|| self.shared.properties.fault(what, DeviceFault::OtherDevice))?;
+        let number = own.submit(tasks.to_vec()).ok_or_else(|| self.lost(what))?;
+        Ok(Work { queue, number })
     }
 
-    fn wait(&self, work: u64, timeout: Option<Duration>) -> Result<bool> {
-        self.shared.queue.wait(work, timeout).map_err(|queue::Lost| self.lost("waiting for work"))
+    fn wait(&self, work: Work, timeout: Option<Duration>) -> Result<bool> {
+        let what = "waiting for work";
+        let own = self.shared.queues.get(work.queue);
+        let own =
+            own.ok_or_else(|| self.shared.properties.fault(what, DeviceFault::OtherDevice))?;
+        own.wait(work.number, timeout).map_err(|queue::Lost| self.lost(what))
     }
 }

@@ -1,6 +1,6 @@
 //! Devices of Vulkan: loaded at run time, version 1.2 or later.
 //!
-//! A block is a buffer over memory of its own; work is command buffers on one queue, counted by a
+//! A block is a buffer over memory of its own; work is command buffers on queues, each counted by a
 //! timeline semaphore. Main memory is imported where the driver can, and DMA-BUFs.
 
 use std::sync::Arc;
@@ -11,10 +11,12 @@ use crate::{Gpu, Missing, Properties};
 
 mod api;
 mod blocks;
+mod device;
 mod found;
 mod queue;
+mod share;
 
-pub use blocks::Vulkan;
+pub use device::Vulkan;
 pub use found::Found;
 
 /// The library, for people.

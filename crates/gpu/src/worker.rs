@@ -7,13 +7,13 @@ use std::thread;
 use tenure_memory::{After, Carry, Error, Result, Signal};
 
 use crate::carry::Courier;
-use crate::device::{Device, Properties};
+use crate::device::{Device, Properties, Work};
 
 /// Copies on their way.
 pub(crate) struct Job {
     pub(crate) courier: Arc<Courier>,
-    /// The device's number for them; `None` if the worker is to do them.
-    pub(crate) begun: Option<u64>,
+    /// What the device does of them; `None` if the worker is to do them.
+    pub(crate) begun: Option<Work>,
     pub(crate) work: Vec<Carry>,
     pub(crate) after: Option<After>,
     pub(crate) signal: Signal,
@@ -28,7 +28,7 @@ impl Worker {
     /// Starts the thread; if there is none, work that was begun is waited for.
     pub(crate) fn start(
         properties: &Properties,
-        begun: Option<u64>,
+        begun: Option<Work>,
         device: &dyn Device,
     ) -> Result<Worker> {
         let (jobs, received) = channel();

@@ -1,10 +1,10 @@
 //! Copies between all memories and at all strides give what copies in main memory give.
 #![cfg(linux_like)]
 
-use common::{numbers, part, quick, values};
+use common::{device, numbers, part, quick, values};
 use proptest::prelude::*;
 use tenure_gpu::Gpu;
-use tenure_gpu::testing::TestDevice;
+use tenure_gpu::testing::{Settings, TestDevice};
 use tenure_memory::TensorMemory::{self, Device, Managed, Mem, Pinned, Shm};
 use tenure_memory::{LogicalMemorySpace, statistics};
 use tenure_tensor::{PixelFormat, Tensor};
@@ -61,6 +61,38 @@ fn spaces_and_places_are_right() {
 }
 
 #[test]
+fn a_space_is_enough_to_say_where() {
+    // Numbers that no other test opens.
+    let make = |id| device(Settings { id, ..Settings::default() }).1;
+    let (first, second) = (make(71), make(72));
+    let here = numbers(&[3, 50]);
+    for (gpu, id) in [(&first, 71), (&second, 72)] {
+        let space = LogicalMemorySpace::GpuMemory { device_id: id };
+        let there = here.to(space).unwrap();
+        assert_eq!((there.space(), there.memory()), (space, Device));
+        let number =
+            |tensor: &Tensor<u16>| tensor.buffer().raw().unwrap().device_place().unwrap().device;
+        assert_eq!(number(&there), gpu.number());
+        // Where several devices have a space, the tensor's own is asked first.
+        let pinned = there.to(LogicalMemorySpace::PinnedMemory).unwrap();
+        assert_eq!((pinned.memory(), number(&pinned)), (Pinned, gpu.number()));
+        let managed = there.to(LogicalMemorySpace::ManagedMemory).unwrap();
+        assert_eq!((managed.memory(), number(&managed)), (Managed, gpu.number()));
+        let (back, fence) = there.to_later(LogicalMemorySpace::MainMemory).unwrap();
+        assert!(fence.wait(None).unwrap());
+        assert_eq!((back.space(), values(&back)), (LogicalMemorySpace::MainMemory, values(&here)));
+    }
+    // A device is open while somebody has its handle or its memory.
+    let space = LogicalMemorySpace::GpuMemory { device_id: 71 };
+    let kept = here.to(space).unwrap();
+    drop(first);
+    assert_eq!(values(&here.to(space).unwrap()), values(&here));
+    drop(kept);
+    let words = here.to(space).unwrap_err().to_string();
+    assert!(words.contains("gpu:71") && words.contains("open one"), "{words}");
+}
+
+#[test]
 fn pictures_go_plane_by_plane() {
     let (_device, gpu) = quick();
     for format in [PixelFormat::Nv12, PixelFormat::I420, PixelFormat::Rgb, PixelFormat::PlanarRgb] {
@@ -102,20 +134,24 @@ fn fills_of_every_element_and_every_length() {
 
 #[test]
 fn large_copies_are_staged_in_lots_without_allocating() {
-    let (_device, gpu) = quick();
+    let (device, gpu) = quick();
     // Lots of 4 MiB, and a rest.
     let here = numbers(&[(9 << 20) / 2 + 12345]);
     let there = gpu.to(&here, Device).unwrap();
     let back = Tensor::<u16>::new(here.shape(), Some(Mem), None).unwrap();
     back.copy_from(&there).unwrap();
     assert!(*back.map_read().unwrap().as_slice() == *here.map_read().unwrap().as_slice());
-    let warm = gpu.staging().misses;
-    for _ in 0..3 {
+    let (warm, heaps, allocated) = (gpu.staging(), gpu.heaps(), device.allocated());
+    for _ in 0..20 {
         there.copy_from(&here).unwrap();
         back.copy_from(&there).unwrap();
+        back.copy_from_later(&there).unwrap().wait(None).unwrap();
     }
-    assert_eq!(gpu.staging().misses, warm);
-    assert!(warm <= 4, "{warm}");
+    // Neither the pool nor the heap nor the device was asked for more.
+    let now = gpu.staging();
+    assert_eq!((now.misses, now.given_up, now.kept), (warm.misses, 0, warm.kept));
+    assert!(now.hits >= warm.hits + 60 && warm.misses <= 4, "{now:?}");
+    assert_eq!((gpu.heaps(), device.allocated()), (heaps, allocated));
 }
 
 /// A view of some tensor of six by eight by four elements, by numbers.

@@ -1,4 +1,5 @@
-//! What every real device must do: the one that `TENURE_TEST_DEVICE` names, or `vulkan:0`.
+//! What every real device must do: the one that `TENURE_TEST_DEVICE` names, or `vulkan:0`. With
+//! `TENURE_TEST_QUEUED` its queue does every copy, also where the CPU could.
 //!
 //! `cargo test -p tenure-gpu --test real -- --ignored` runs it on a machine that has one.
 #![cfg(linux_like)]
@@ -21,7 +22,11 @@ fn word() -> String {
 }
 
 fn gpu() -> Gpu {
-    open(&word()).unwrap()
+    let gpu = open(&word()).unwrap();
+    match std::env::var_os("TENURE_TEST_QUEUED") {
+        Some(_) => gpu.queued(),
+        None => gpu,
+    }
 }
 
 /// The memories to copy between.
@@ -127,7 +132,7 @@ fn later_and_in_batches() {
 #[test]
 #[ignore = "needs a device"]
 fn main_memory_is_imported_once() {
-    let gpu = gpu();
+    let gpu = gpu().queued();
     let here = numbers(&[1 << 20]);
     let there = gpu.to(&here, Device).unwrap();
     let (imports, staging) = (gpu.imports(), gpu.staging());
@@ -139,12 +144,59 @@ fn main_memory_is_imported_once() {
         there.copy_from(&here).unwrap();
         here.copy_from(&there).unwrap();
     }
-    assert_eq!((gpu.imports(), gpu.staging().misses), (imports, staging.misses));
+    let now = gpu.imports();
+    assert_eq!(now, tenure_gpu::ImportReport { hits: now.hits, ..imports });
+    assert_eq!((now.hits > 0, gpu.staging().misses), (imports.imported > 0, staging.misses));
     assert_eq!(values(&there), values(&numbers(&[1 << 20])));
     // What is gone is let go of when the next one comes.
     drop(here);
     let _next = gpu.to(&numbers(&[1 << 20]), Device).unwrap();
     assert_eq!(gpu.imports().imported, imports.imported);
+}
+
+#[test]
+#[ignore = "needs a device"]
+fn staging_allocates_nothing_once_it_is_warm() {
+    let gpu = gpu().queued();
+    // Too short to be imported.
+    let (here, back) = (numbers(&[50_000]), numbers(&[50_000]));
+    let there = gpu.to(&here, Device).unwrap();
+    back.copy_from(&there).unwrap();
+    let (warm, heaps) = (gpu.staging(), gpu.heaps());
+    for _ in 0..50 {
+        there.copy_from(&here).unwrap();
+        back.copy_from(&there).unwrap();
+    }
+    let now = gpu.staging();
+    assert_eq!((now.misses, now.hits, now.given_up), (warm.misses, warm.hits + 100, 0));
+    assert_eq!(gpu.heaps(), heaps);
+}
+
+#[test]
+#[ignore = "needs a device"]
+fn main_memory_is_reached_where_it_is() {
+    use tenure_memory::Access::{KernelRead, KernelWrite};
+    let gpu = gpu();
+    let here = numbers(&[1000]);
+    let own = gpu.to(&here, Device).unwrap();
+    let place = own.buffer().raw().unwrap().device_place().unwrap();
+    let part = own.slice(0, 10..20).unwrap();
+    assert_eq!(gpu.reach(own.buffer(), KernelRead).unwrap().place(), place);
+    assert!(part.map_read().is_err());
+    match gpu.properties().imports_host {
+        None => assert!(gpu.reach(here.buffer(), KernelRead).is_err()),
+        Some(_) => {
+            let reached = gpu.reach(here.buffer(), KernelWrite).unwrap();
+            assert_eq!((reached.place().device, reached.len()), (gpu.number(), 2000));
+            // The device has it: nobody else.
+            assert!(here.map_read().is_err());
+            let block = reached.place().block;
+            drop(reached);
+            here.map().unwrap();
+            let again = gpu.reach(here.buffer(), KernelRead).unwrap();
+            assert_eq!((again.place().block, gpu.imports().hits), (block, 1));
+        }
+    }
 }
 
 #[test]
@@ -192,8 +244,8 @@ fn memory_goes_to_another_process() {
     if child::part().is_some() {
         // The descriptor is inherited: 0 is where the parent put it.
         let stdin = std::os::fd::AsFd::as_fd(&std::io::stdin()).try_clone_to_owned().unwrap();
-        let mut exported =
-            tenure_gpu::Exported { fd: stdin, bytes: 20_000, uuid: gpu.properties().uuid };
+        let (bytes, uuid) = (20_000, gpu.properties().uuid);
+        let mut exported = tenure_gpu::Exported { fd: stdin, bytes, room: bytes, uuid };
         exported.uuid[3] ^= 1;
         // SAFETY: refused before the descriptor is looked at.
         #[expect(unsafe_code, reason = "imports what another process exported")]

@@ -1,4 +1,4 @@
-//! The queue of a test device: one thread that owns the bytes and does work in order, later.
+//! A queue of a test device: one thread that has the bytes and does work in order, later.
 #![expect(unsafe_code, reason = "reads and writes host memory that work was submitted for")]
 
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ impl Store {
 pub(super) struct Lost;
 
 enum Order {
-    Add { id: u64, store: Store },
+    Add { id: u64, store: Arc<Store> },
     Remove { id: u64 },
     Work { number: u64, tasks: Vec<Task>, due: Instant },
 }
@@ -103,7 +103,7 @@ impl Queue {
         }
     }
 
-    pub(super) fn add(&self, id: u64, store: Store) {
+    pub(super) fn add(&self, id: u64, store: Arc<Store>) {
         self.order(Order::Add { id, store });
     }
 
@@ -211,7 +211,7 @@ fn begin(shared: &Shared, due: Instant) -> bool {
 
 const SCRATCH: usize = 64 << 10;
 
-fn carry_out(stores: &HashMap<u64, Store>, task: &Task) -> Option<()> {
+fn carry_out(stores: &HashMap<u64, Arc<Store>>, task: &Task) -> Option<()> {
     let mut scratch = [0u8; SCRATCH];
     match *task {
         Task::Copy { to, from, bytes } => {

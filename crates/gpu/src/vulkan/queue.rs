@@ -1,4 +1,4 @@
-//! The queue of a Vulkan device: tasks become command buffers, numbers of a timeline semaphore.
+//! The queues of a Vulkan device: tasks become command buffers, numbers of a timeline semaphore.
 #![expect(unsafe_code, reason = "calls Vulkan, which is loaded at run time")]
 
 use std::collections::VecDeque;
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ash::prelude::VkResult;
 use ash::vk;
+use smallvec::SmallVec;
 
 use crate::device::Task;
 
@@ -25,8 +26,71 @@ struct State {
     last: u64,
 }
 
+/// The most queues that only copy: hardware has one for each direction.
+const COPY_QUEUES: u32 = 2;
+
+/// Which queues a device is opened with: family, how many, in the order of their numbers.
+pub(super) struct Queues {
+    parts: Vec<(u32, u32)>,
+}
+
+impl Queues {
+    /// The first queue computes or draws, and copies, which it need not say. More that only copy
+    /// come from a family of their own, or else from the first one's.
+    pub(super) fn choose(families: &[vk::QueueFamilyProperties]) -> Option<Queues> {
+        let works = vk::QueueFlags::COMPUTE | vk::QueueFlags::GRAPHICS;
+        let named = || (0..).zip(families);
+        let (first, own) = named().find(|(_, family)| family.queue_flags.intersects(works))?;
+        let copies = |family: &vk::QueueFamilyProperties| {
+            let flags = family.queue_flags;
+            flags.contains(vk::QueueFlags::TRANSFER) && !flags.intersects(works)
+        };
+        let parts = match named().find(|(_, family)| copies(family)) {
+            Some((other, family)) => {
+                vec![(first, 1), (other, family.queue_count.clamp(1, COPY_QUEUES))]
+            }
+            None => vec![(first, own.queue_count.clamp(1, 1 + COPY_QUEUES))],
+        };
+        Some(Queues { parts })
+    }
+
+    /// What a device is asked for.
+    pub(super) fn wanted(&self) -> Vec<vk::DeviceQueueCreateInfo<'static>> {
+        const PRIORITIES: [f32; 1 + COPY_QUEUES as usize] = [1.0; 1 + COPY_QUEUES as usize];
+        let wanted = |&(family, count): &(u32, u32)| {
+            let priorities = PRIORITIES.get(..count as usize).unwrap_or(&PRIORITIES);
+            vk::DeviceQueueCreateInfo::default()
+                .queue_family_index(family)
+                .queue_priorities(priorities)
+        };
+        self.parts.iter().map(wanted).collect()
+    }
+
+    pub(super) fn families(&self) -> Vec<u32> {
+        self.parts.iter().map(|(family, _)| *family).collect()
+    }
+
+    /// The queues of a device that was made with what is [`Queues::wanted`].
+    pub(super) fn make(&self, device: &ash::Device) -> VkResult<Vec<Queue>> {
+        let mut made = vec![];
+        for &(family, count) in &self.parts {
+            for index in 0..count {
+                match Queue::new(device, family, index) {
+                    Ok(queue) => made.push(queue),
+                    Err(error) => {
+                        // SAFETY: nothing was submitted to any of them.
+                        made.iter().for_each(|queue: &Queue| unsafe { queue.destroy(device) });
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(made)
+    }
+}
+
 impl Queue {
-    pub(super) fn new(device: &ash::Device, family: u32) -> VkResult<Queue> {
+    fn new(device: &ash::Device, family: u32, index: u32) -> VkResult<Queue> {
         let pool = vk::CommandPoolCreateInfo::default()
             .queue_family_index(family)
             .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
@@ -34,13 +98,13 @@ impl Queue {
             .semaphore_type(vk::SemaphoreType::TIMELINE)
             .initial_value(0);
         let semaphore = vk::SemaphoreCreateInfo::default().push_next(&mut timeline);
-        // SAFETY: the device was made with one queue of this family, and with timeline semaphores.
+        // SAFETY: the device was made with this queue, and with timeline semaphores.
         unsafe {
             let done = device.create_semaphore(&semaphore, None)?;
             let pool = device
                 .create_command_pool(&pool, None)
                 .inspect_err(|_| device.destroy_semaphore(done, None))?;
-            let queue = device.get_device_queue(family, 0);
+            let queue = device.get_device_queue(family, index);
             let state = State { queue, pool, used: VecDeque::new(), last: 0 };
             Ok(Queue { state: Mutex::new(state), done })
         }
@@ -50,7 +114,14 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins work and gives its number. `buffers` finds the buffer of a block.
+    /// The semaphore, and how far it has counted.
+    pub(super) fn counted(&self, device: &ash::Device) -> VkResult<(vk::Semaphore, u64)> {
+        // SAFETY: the semaphore is this device's.
+        Ok((self.done, unsafe { device.get_semaphore_counter_value(self.done)? }))
+    }
+
+    /// Begins work and gives its number. `buffers` finds the buffer of a block. What other queues
+    /// wrote until they had counted so far is seen.
     ///
     /// # Safety
     /// As [`crate::Device::submit`]; the buffers must be those of the blocks.
@@ -58,8 +129,12 @@ impl Queue {
         &self,
         device: &ash::Device,
         tasks: &[Task],
+        others: &[(vk::Semaphore, u64)],
         buffers: impl Fn(u64) -> VkResult<vk::Buffer>,
     ) -> VkResult<u64> {
+        let (seen, counts): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) = others.iter().copied().unzip();
+        let stages: SmallVec<[_; 4]> =
+            seen.iter().map(|_| vk::PipelineStageFlags::ALL_COMMANDS).collect();
         let mut state = self.state();
         // SAFETY: the command buffer is free, by the semaphore; the lock keeps pool and queue for
         // this thread; places are inside buffers that exist, by the caller's promise.
@@ -69,10 +144,13 @@ impl Queue {
             let number = state.last + 1;
             let submitted = recorded.and_then(|()| {
                 let (numbers, semaphores, all) = ([number], [self.done], [commands]);
-                let mut timeline =
-                    vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&numbers);
+                let mut timeline = vk::TimelineSemaphoreSubmitInfo::default()
+                    .wait_semaphore_values(&counts)
+                    .signal_semaphore_values(&numbers);
                 let work = vk::SubmitInfo::default()
                     .command_buffers(&all)
+                    .wait_semaphores(&seen)
+                    .wait_dst_stage_mask(&stages)
                     .signal_semaphores(&semaphores)
                     .push_next(&mut timeline);
                 device.queue_submit(state.queue, &[work], vk::Fence::null())
@@ -197,7 +275,7 @@ unsafe fn record(
                     };
                     let count = rest.iter().take_while(between).count();
                     let (these, others) = rest.split_at(count);
-                    let regions: Vec<_> = these.iter().filter_map(region).collect();
+                    let regions: SmallVec<[_; 4]> = these.iter().filter_map(region).collect();
                     device.cmd_copy_buffer(commands, buffers(from.0)?, buffers(to.0)?, &regions);
                     rest = others;
                 }

@@ -1,0 +1,136 @@
+//! Memory of others as blocks of a Vulkan device, and its own for others.
+#![expect(unsafe_code, reason = "calls Vulkan, which is loaded at run time")]
+
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::ptr::NonNull;
+
+use ash::prelude::VkResult;
+use ash::vk;
+use tenure_memory::{DeviceFault, Error, Result, TensorMemory};
+
+use super::blocks::{HANDLE_ALIGN, Handles, handle, handles};
+use super::device::Vulkan;
+use crate::device::{Block, FdKind};
+
+impl Vulkan {
+    fn lacks(&self, what: &'static str) -> Error {
+        self.properties.fault(what, DeviceFault::Lacks("way to do it"))
+    }
+
+    /// Memory for a buffer, from what a structure in the chain says.
+    ///
+    /// # Safety
+    /// `import` must be an import structure of memory that fits the buffer.
+    unsafe fn import<T: vk::ExtendsMemoryAllocateInfo>(
+        &self,
+        bytes: usize,
+        handles: Handles,
+        allowed: u32,
+        import: &mut T,
+    ) -> VkResult<Block> {
+        let buffer = self.buffer(bytes as u64, handles)?;
+        // SAFETY: by the caller's promise, and as in `make_block`.
+        unsafe {
+            let gone = |_: &_| self.device.destroy_buffer(buffer, None);
+            let needs = self.device.get_buffer_memory_requirements(buffer);
+            let kind = self.kind(needs.memory_type_bits & allowed, TensorMemory::Device);
+            let kind = kind.ok_or(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE).inspect_err(gone)?;
+            let room = needs.size.max(bytes as u64);
+            let wanted = vk::MemoryAllocateInfo::default()
+                .allocation_size(room)
+                .memory_type_index(kind)
+                .push_next(import);
+            let memory = self.device.allocate_memory(&wanted, None).inspect_err(gone)?;
+            let id = self.enter(buffer, (memory, room), None)?;
+            Ok(Block { id, bytes, host: None, name: handle(buffer), align: HANDLE_ALIGN })
+        }
+    }
+
+    /// Main memory as a block.
+    ///
+    /// # Safety
+    /// As [`crate::Device::import_host`].
+    pub(super) unsafe fn host_block(&self, address: NonNull<u8>, bytes: usize) -> Result<Block> {
+        let what = "importing main memory";
+        let Some(host) = &self.host else { return Err(self.lacks(what)) };
+        let handles = Handles::HOST_ALLOCATION_EXT;
+        let mut found = vk::MemoryHostPointerPropertiesEXT::default();
+        let pointer = address.as_ptr().cast();
+        // SAFETY: the bytes exist, by the caller's promise, and structures live until their call
+        // returns.
+        unsafe {
+            let ask = host.fp().get_memory_host_pointer_properties_ext;
+            ask(self.device.handle(), handles, pointer, &mut found)
+                .result()
+                .map_err(|error| self.answer(what, error))?;
+            let mut import = vk::ImportMemoryHostPointerInfoEXT::default()
+                .handle_type(handles)
+                .host_pointer(pointer);
+            self.import(bytes, handles, found.memory_type_bits, &mut import)
+                .map_err(|error| self.answer(what, error))
+        }
+    }
+
+    /// Memory of a descriptor as a block.
+    pub(super) fn fd_block(&self, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
+        let what = "importing a descriptor";
+        let fds =
+            self.fds.as_ref().filter(|_| kind == FdKind::Opaque || self.properties.imports_dma);
+        let Some(fds) = fds else { return Err(self.lacks(what)) };
+        let no_fd = |cause| Error::System { what: "duplicating a descriptor", cause };
+        let own = fd.try_clone_to_owned().map_err(no_fd)?;
+        let handles = handles(kind);
+        let allowed = match kind {
+            FdKind::Opaque => u32::MAX,
+            FdKind::DmaBuf => {
+                let mut found = vk::MemoryFdPropertiesKHR::default();
+                // SAFETY: the descriptor is open.
+                unsafe { fds.get_memory_fd_properties(handles, own.as_raw_fd(), &mut found) }
+                    .map_err(|error| self.answer(what, error))?;
+                found.memory_type_bits
+            }
+        };
+        let mut import =
+            vk::ImportMemoryFdInfoKHR::default().handle_type(handles).fd(own.as_raw_fd());
+        // SAFETY: the descriptor is open, and the driver's from here on if it takes it.
+        let block = unsafe { self.import(bytes, handles, allowed, &mut import) };
+        let block = block.map_err(|error| self.answer(what, error))?;
+        let _ = own.into_raw_fd();
+        Ok(block)
+    }
+
+    /// A block that can be exported.
+    pub(super) fn shared_block(
+        &self,
+        memory: TensorMemory,
+        bytes: usize,
+        kind: FdKind,
+    ) -> Result<Block> {
+        let can = match kind {
+            FdKind::Opaque => self.fds.is_some(),
+            FdKind::DmaBuf => self.fds.is_some() && self.properties.imports_dma,
+        };
+        match can {
+            true => self.make_block(memory, bytes, Some(kind)),
+            false => Err(self.lacks("sharing memory")),
+        }
+    }
+
+    /// A descriptor of a block that was made to be exported.
+    pub(super) fn export_block(&self, block: u64) -> Result<(OwnedFd, usize)> {
+        let what = "sharing memory";
+        let known = self.blocks().get(&block).copied();
+        let known = known.and_then(|known| Some((known, known.shared?)));
+        let (Some(fds), Some((known, kind))) = (&self.fds, known) else {
+            let fault = DeviceFault::Lacks("way to share this: allocate it to be shared");
+            return Err(self.properties.fault(what, fault));
+        };
+        let wanted =
+            vk::MemoryGetFdInfoKHR::default().memory(known.memory).handle_type(handles(kind));
+        // SAFETY: the memory exists, allocated for this; the descriptor is new and nobody else's.
+        unsafe {
+            let fd = fds.get_memory_fd(&wanted).map_err(|error| self.answer(what, error))?;
+            Ok((OwnedFd::from_raw_fd(fd), known.room as usize))
+        }
+    }
+}
