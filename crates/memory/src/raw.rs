@@ -6,18 +6,18 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 #[cfg(linux_like)]
 use std::os::fd::BorrowedFd;
 
-use crate::ledger::{Entry, Ledger, Loan};
+use crate::ledger::Ledger;
 use crate::pool::Home;
 use crate::{
     Access, BufferIdentity, Carrier, DevicePlace, DeviceVendor, Error, LogicalMemorySpace,
     ObjectKey, Refusal, Result, TensorMemory, registry, statistics,
 };
 
+mod enter;
 mod windows;
 
 /// How the CPU reaches a memory.
@@ -324,110 +324,6 @@ impl RawBuffer {
     pub fn resident(&self, range: Range<usize>) -> Option<usize> {
         let inside = range.start <= range.end && range.end <= self.size();
         inside.then(|| self.core().memory.resident(range)).flatten()
-    }
-
-    /// Enters an access in the ledger; the CPU is given nothing.
-    #[inline]
-    pub(crate) fn enter_ledger(&self, access: Access, range: Range<usize>) -> Result<Loan> {
-        self.check_entry(access, &range)?;
-        self.core()
-            .ledger
-            .enter(access, range.clone())
-            .map_err(|held| self.busy(access, range, held))
-    }
-
-    /// As [`RawBuffer::enter_ledger`], and waits, at most so long, for others to let go.
-    pub(crate) fn enter_ledger_wait(
-        &self,
-        access: Access,
-        range: Range<usize>,
-        timeout: Option<Duration>,
-    ) -> Result<Loan> {
-        self.check_entry(access, &range)?;
-        let loan = self.core().ledger.enter_wait(access, &range, timeout);
-        loan.map_err(|held| self.busy(access, range, held))
-    }
-
-    #[cold]
-    fn busy(&self, asked: Access, range: Range<usize>, held: Entry) -> Error {
-        let Entry { access, range: held_range } = held;
-        Error::Busy { asked, range, held: access, held_range, name: self.name.clone() }
-    }
-
-    #[inline]
-    fn check_entry(&self, access: Access, range: &Range<usize>) -> Result<()> {
-        let core = self.core();
-        if range.start > range.end || range.end > core.size {
-            let &Range { start, end } = range;
-            return Err(Error::OutOfBounds { start, end, len: core.size });
-        }
-        if access.writes() && !core.writable {
-            return Err(Error::ReadOnly { memory: core.kind });
-        }
-        Ok(())
-    }
-
-    /// Ends what [`RawBuffer::enter_ledger`] began.
-    pub(crate) fn leave_ledger(&self, loan: Loan) {
-        self.core().ledger.release(loan);
-    }
-
-    /// Enters an access in the ledger and gives the address of `range`.
-    ///
-    /// The address is valid for `range`, in the direction asked, until [`RawBuffer::leave`].
-    #[inline]
-    pub(crate) fn enter(&self, access: Access, range: Range<usize>) -> Result<(NonNull<u8>, Loan)> {
-        let start = range.start;
-        let loan = self.enter_ledger(access, range)?;
-        self.begin(access, start, loan)
-    }
-
-    /// As [`RawBuffer::enter`], and waits, at most so long, for others to let go.
-    pub(crate) fn enter_wait(
-        &self,
-        access: Access,
-        range: Range<usize>,
-        timeout: Option<Duration>,
-    ) -> Result<(NonNull<u8>, Loan)> {
-        // What has no address never will have: there is nothing to wait for.
-        if self.core().address == CpuAddress::None {
-            return self.enter(access, range);
-        }
-        let start = range.start;
-        let loan = self.enter_ledger_wait(access, range, timeout)?;
-        self.begin(access, start, loan)
-    }
-
-    /// The address of byte `start`, for an access that is in the ledger and inside the allocation.
-    #[inline]
-    fn begin(&self, access: Access, start: usize, loan: Loan) -> Result<(NonNull<u8>, Loan)> {
-        let core = self.core();
-        let base = match core.address {
-            CpuAddress::Fixed(base) if !core.maintained => Ok(base),
-            CpuAddress::None => {
-                Err(Error::NotMappable { memory: core.kind, space: core.memory.space() })
-            }
-            _ => core.memory.begin(access),
-        };
-        match base {
-            // SAFETY: `start <= size`, so the result stays inside the allocation (or one past its
-            // end), by the contract of `RawMemory`.
-            Ok(base) => Ok((unsafe { base.add(start) }, loan)),
-            Err(error) => {
-                core.ledger.release(loan);
-                Err(error)
-            }
-        }
-    }
-
-    /// Ends what [`RawBuffer::enter`] began.
-    #[inline]
-    pub(crate) fn leave(&self, access: Access, loan: Loan) {
-        let core = self.core();
-        if core.maintained {
-            core.memory.end(access);
-        }
-        core.ledger.release(loan);
     }
 
     /// The address of the first byte, if it never changes; entered in no ledger.
