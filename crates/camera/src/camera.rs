@@ -34,6 +34,7 @@ pub struct Camera {
     device: Arc<Device>,
     memory: FrameMemory,
     buffers: usize,
+    read_only: bool,
 }
 
 impl Camera {
@@ -43,7 +44,8 @@ impl Camera {
     /// If it cannot be opened, or is no camera.
     pub fn open(path: impl AsRef<Path>) -> Result<Camera> {
         let device = Arc::new(Device::open(path.as_ref())?);
-        Ok(Camera { device, memory: FrameMemory::default(), buffers: BUFFERS })
+        let memory = FrameMemory::default();
+        Ok(Camera { device, memory, buffers: BUFFERS, read_only: false })
     }
 
     /// Who it is.
@@ -97,6 +99,7 @@ impl Camera {
         let mode = Mode::negotiate(&self.device, wanted)?;
         self.memory = wanted.memory.clone();
         self.buffers = wanted.buffers.unwrap_or(BUFFERS).max(1);
+        self.read_only = wanted.read_only;
         Ok(mode)
     }
 
@@ -107,7 +110,8 @@ impl Camera {
     /// keeps the memory from being had.
     pub fn stream(&self) -> Result<Stream> {
         let mode = self.mode()?;
-        let session = Session::open(&self.device, &mode, &self.memory, self.buffers)?;
+        let Camera { device, memory, buffers, read_only } = self;
+        let session = Session::open(device, &mode, memory, *buffers, *read_only)?;
         Stream::start(session, mode)
     }
 

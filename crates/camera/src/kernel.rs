@@ -159,14 +159,17 @@ pub(crate) fn query_control(fd: BorrowedFd<'_>, argument: &mut QueryControl) -> 
     exchange(fd, 36, argument)
 }
 
-/// Makes a DMA-BUF of a plane of a buffer.
+/// Makes a DMA-BUF of a plane of a buffer. One that is not writable cannot be mapped for writing by
+/// anybody who gets it.
 pub(crate) fn export_buffer(
     fd: BorrowedFd<'_>,
     kind: u32,
     index: u32,
     plane: u32,
+    writable: bool,
 ) -> Result<OwnedFd, Errno> {
-    let flags = (libc::O_RDWR | libc::O_CLOEXEC) as u32;
+    let mode = if writable { libc::O_RDWR } else { libc::O_RDONLY };
+    let flags = (mode | libc::O_CLOEXEC) as u32;
     let mut argument =
         ExportBuffer { kind, index, plane, flags, fd: -1, ..ExportBuffer::default() };
     exchange(fd, 16, &mut argument)?;

@@ -1,9 +1,9 @@
 //! The memory of one plane of a slot: mapped for as long as the session, lent frame by frame.
 //!
-//! A plane has a home, the raw buffer that owns the mapping. The driver and each frame see it
-//! through a [`Window`], a raw buffer of its own with the home's ledger and identity. The frame's
-//! window holds a lease; every handle, view and guard holds the window; so the lease ends, and
-//! the slot goes back to the driver, when the last of them is gone.
+//! A plane has a home, the raw buffer that owns the mapping. Each frame sees it through a
+//! [`Window`], a raw buffer of its own with the home's ledger and identity, and the driver without
+//! an address, as [`ByDriver`]. The window holds a lease; every handle, view and guard holds the
+//! window; so the lease ends, and the slot goes back to the driver, when the last of them is gone.
 #![expect(unsafe_code, reason = "promises that the home's mapping is valid")]
 
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use tenure_memory::{
-    Access, Buffer, CpuAddress, Error, Hold, ObjectKey, RawBuffer, RawMemory, Result, TensorMemory,
+    Access, Buffer, CpuAddress, DeviceHold, Error, ObjectKey, RawBuffer, RawMemory, Result,
+    TensorMemory,
 };
 
 use crate::kernel;
@@ -23,7 +24,7 @@ pub(crate) struct Plane {
     home: Buffer,
     address: NonNull<u8>,
     key: ObjectKey,
-    /// The home as the driver sees it, without the cache maintenance that the CPU needs.
+    /// The home as the driver sees it.
     driver: Arc<RawBuffer>,
 }
 
@@ -61,8 +62,8 @@ impl Plane {
         // SAFETY: used through windows only, which keep a clone of `home`, enter every use in the
         // ledger that they share with it by their key, and do the maintenance themselves.
         let address = unsafe { home.as_ptr()? };
-        let window = Window { lease: None, home: home.clone(), address, key };
-        let driver = Arc::new(RawBuffer::new(window, Some("camera")));
+        let driver = ByDriver { home: home.clone(), key };
+        let driver = Arc::new(RawBuffer::new(driver, Some("camera")));
         // Memory that does not name its kernel object has a ledger of its own, which windows
         // would not see.
         if driver.identity() != home.raw()?.identity() {
@@ -82,15 +83,14 @@ impl Plane {
     }
 
     /// Enters the driver in the ledger: it writes until the hold is dropped.
-    pub(crate) fn hold_for_driver(&self) -> Result<Hold> {
-        Hold::over(Arc::clone(&self.driver), Access::KernelWrite, 0..self.len())
+    pub(crate) fn hold_for_driver(&self) -> Result<DeviceHold> {
+        DeviceHold::over(Arc::clone(&self.driver), Access::KernelWrite, 0..self.len())
     }
 
     /// The plane for one frame.
     pub(crate) fn lend(&self, lease: &Arc<Lease>, name: &str) -> Buffer {
-        let lease = Some(Arc::clone(lease));
-        let window =
-            Window { lease, home: self.home.clone(), address: self.address, key: self.key };
+        let (lease, home) = (Arc::clone(lease), self.home.clone());
+        let window = Window { _lease: lease, home, address: self.address, key: self.key };
         Buffer::from_raw(RawBuffer::new(window, Some(name)))
     }
 }
@@ -100,10 +100,38 @@ fn key_of(stat: &rustix::fs::Stat) -> ObjectKey {
     ObjectKey { device: stat.st_dev as u64, inode: stat.st_ino as u64 }
 }
 
-/// A plane as somebody sees it.
+/// A plane as the driver has it: written whatever this process may do with it, and by nobody here.
+struct ByDriver {
+    home: Buffer,
+    key: ObjectKey,
+}
+
+// SAFETY: there is no address. Whoever else uses the bytes does so by the same ledger.
+unsafe impl RawMemory for ByDriver {
+    fn memory(&self) -> TensorMemory {
+        self.home.memory()
+    }
+
+    fn size(&self) -> usize {
+        self.home.len()
+    }
+
+    fn address(&self) -> CpuAddress {
+        CpuAddress::None
+    }
+
+    fn object(&self) -> Option<ObjectKey> {
+        Some(self.key)
+    }
+
+    fn borrowed(&self) -> bool {
+        true
+    }
+}
+
+/// A plane as a frame has it.
 struct Window {
-    /// `None` for the driver.
-    lease: Option<Arc<Lease>>,
+    _lease: Arc<Lease>,
     home: Buffer,
     address: NonNull<u8>,
     key: ObjectKey,
@@ -143,7 +171,7 @@ unsafe impl RawMemory for Window {
     }
 
     fn maintained(&self) -> bool {
-        self.lease.is_some() && self.dma().is_some()
+        self.dma().is_some()
     }
 
     fn begin(&self, access: Access) -> Result<NonNull<u8>> {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 use smallvec::SmallVec;
-use tenure_memory::{Allocator, Buffer, Hold, Protection, Request, TensorMemory, import};
+use tenure_memory::{Allocator, Buffer, DeviceHold, Protection, Request, TensorMemory, import};
 use tenure_tensor::TensorDyn;
 
 use crate::device::Device;
@@ -39,7 +39,7 @@ enum At {
     /// Nobody: the stream is paused, or somebody else uses the memory.
     Idle,
     /// The driver, which is entered in the ledgers of its planes.
-    Driver(#[expect(dead_code, reason = "held until dropped")] SmallVec<[Hold; 2]>),
+    Driver(#[expect(dead_code, reason = "held until dropped")] SmallVec<[DeviceHold; 2]>),
     /// The program.
     Program,
 }
@@ -97,27 +97,30 @@ impl Session {
         mode: &Mode,
         memory: &FrameMemory,
         count: usize,
+        read_only: bool,
     ) -> Result<Arc<Session>> {
+        let protection = if read_only { Protection::ReadOnly } else { Protection::Writable };
+        let exported = || Session::of_driver(device, mode, count, Some(protection));
+        let mapped = || Session::of_driver(device, mode, count, None);
         match memory {
-            FrameMemory::Automatic => match Session::of_driver(device, mode, count, true) {
-                Err(Error::NoExport { .. } | Error::Memory(_)) => {
-                    Session::of_driver(device, mode, count, false)
-                }
+            FrameMemory::Automatic => match exported() {
+                Err(Error::NoExport { .. } | Error::Memory(_)) => mapped(),
                 answer => answer,
             },
-            FrameMemory::Exported => Session::of_driver(device, mode, count, true),
-            FrameMemory::Mapped => Session::of_driver(device, mode, count, false),
+            FrameMemory::Exported => exported(),
+            FrameMemory::Mapped => mapped(),
             FrameMemory::Allocated(allocator) => {
                 Session::allocated(device, mode, allocator.as_ref(), count)
             }
         }
     }
 
+    /// The driver's own buffers, exported as DMA-BUF or only mapped.
     fn of_driver(
         device: &Arc<Device>,
         mode: &Mode,
         count: usize,
-        export: bool,
+        export: Option<Protection>,
     ) -> Result<Arc<Session>> {
         let (requested, count) = Requested::new(device, MEMORY_MMAP, count)?;
         let mut slots = vec![];
@@ -128,11 +131,10 @@ impl Session {
             let mut slot = Slot::new();
             for plane in 0..mode.planes.len() {
                 let len = buffer.length(plane);
-                slot.push(if export {
-                    exported(device, index, plane, len)?
-                } else {
-                    Plane::mapped(device.as_fd(), len, buffer.offset(plane))
-                        .map_err(device.failed("mapping a buffer"))?
+                slot.push(match export {
+                    Some(protection) => exported(device, index, plane, len, protection)?,
+                    None => Plane::mapped(device.as_fd(), len, buffer.offset(plane))
+                        .map_err(device.failed("mapping a buffer"))?,
                 });
             }
             slots.push(slot);
@@ -338,14 +340,22 @@ impl AsFd for Session {
 }
 
 /// A buffer of the driver as DMA-BUF.
-fn exported(device: &Device, index: usize, plane: usize, len: usize) -> Result<Plane> {
-    let fd = kernel::export_buffer(device.as_fd(), device.kind, index as u32, plane as u32);
+fn exported(
+    device: &Device,
+    index: usize,
+    plane: usize,
+    len: usize,
+    protection: Protection,
+) -> Result<Plane> {
+    let writable = protection != Protection::ReadOnly;
+    let (index, plane) = (index as u32, plane as u32);
+    let fd = kernel::export_buffer(device.as_fd(), device.kind, index, plane, writable);
     let fd =
         fd.map_err(|errno| match Error::driver(&device.path, "exporting a buffer", errno) {
             Error::System { path, cause, .. } => Error::NoExport { path, cause },
             other => other,
         })?;
-    Ok(Plane::dma(import(fd, len, Protection::Writable, Some("camera"))?)?)
+    Ok(Plane::dma(import(fd, len, protection, Some("camera"))?)?)
 }
 
 /// Memory from outside, if frames can be captured into it.

@@ -25,6 +25,7 @@ pub struct Wanted {
     pub(crate) fps: Option<f64>,
     pub(crate) memory: FrameMemory,
     pub(crate) buffers: Option<usize>,
+    pub(crate) read_only: bool,
 }
 
 /// Which format is asked for.
@@ -102,6 +103,13 @@ impl Wanted {
     /// goes on. The driver may need more.
     pub fn buffers(self, buffers: usize) -> Wanted {
         Wanted { buffers: Some(buffers), ..self }
+    }
+
+    /// Frames are only read: the driver's buffers are exported so that nobody who gets their
+    /// descriptors can map them for writing. For frames that others get, through a stream say.
+    /// Memory from an allocator is as it is.
+    pub fn read_only(self) -> Wanted {
+        Wanted { read_only: true, ..self }
     }
 
     /// The code asked for, in words for a message.

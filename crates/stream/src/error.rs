@@ -107,6 +107,17 @@ pub enum Error {
         /// How many may be.
         limit: usize,
     },
+    /// Devices still read what consumers gave back.
+    #[error(
+        "devices of consumers are not done with {resting} DMA-BUFs of stream `{name}` that were \
+         given back, and it has no others: try again, or build the publisher with more `claims`"
+    )]
+    DevicesBusy {
+        /// The stream.
+        name: String,
+        /// How many of its memories devices still use besides its slots.
+        resting: usize,
+    },
     /// A slot was claimed without saying what for.
     #[error("stream `{name}` does not know what its frames look like: use `claim_as` first")]
     NoSpec {

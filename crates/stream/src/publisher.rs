@@ -6,6 +6,7 @@ mod core;
 mod fences;
 mod growth;
 mod homes;
+mod parting;
 mod rate;
 mod reporting;
 mod service;
@@ -173,7 +174,8 @@ impl Publisher {
     /// left.
     ///
     /// # Errors
-    /// [`Error::NoSlot`] if too many slots are claimed already, and if there is no memory.
+    /// [`Error::NoSlot`] if too many slots are claimed already, [`Error::DevicesBusy`] if devices
+    /// of consumers do not come to an end with DMA-BUFs, and if there is no memory.
     pub fn claim_as(&mut self, spec: &Spec) -> Result<Slot> {
         let known = self.shared.with(|core| core.spec.clone());
         let spec = match known.filter(|known| **known == *spec) {
@@ -313,7 +315,7 @@ impl Drop for Publisher {
     fn drop(&mut self) {
         self.shared.door.close(&self.shared.place);
         self.shared.with(Core::farewell);
-        let lends = self.shared.with(|core| core.accounts.lends());
+        let lends = self.shared.with(|core| core.lends());
         match self.thread.take() {
             Some(thread) if !lends => drop(thread.join()),
             // It ends when consumers have given back what the user lent, which nobody waits for.
@@ -351,9 +353,15 @@ impl Shared {
             })
         });
         let Some((slot, owned)) = claimed else {
-            let (claimed, limit) =
-                self.with(|core| (core.accounts.claimed(), core.accounts.limits().claims));
-            return Err(Error::NoSlot { name: self.place.name.clone(), claimed, limit });
+            let name = self.place.name.clone();
+            let (claimed, limit, resting) = self.with(|core| {
+                (core.accounts.claimed(), core.accounts.limits().claims, core.resting.len())
+            });
+            return Err(if claimed >= limit {
+                Error::NoSlot { name, claimed, limit }
+            } else {
+                Error::DevicesBusy { name, resting }
+            });
         };
         let memory = self.memory_for(slot, owned.as_ref(), spec);
         memory.and_then(|owned| Slot::new(self, slot, owned)).inspect_err(|_| {

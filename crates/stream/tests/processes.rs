@@ -23,9 +23,21 @@ use stage::{
 /// Numbers of a frame: 64 KiB.
 const WORDS: usize = 8192;
 
-/// Cycles of the tests that kill again and again; an hour of them is for those who ask.
-fn cycles(short: usize) -> usize {
-    std::env::var("TENURE_SOAK_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(short)
+/// Cycles of the tests that kill again and again: a few, or as many as fit into the minutes that
+/// `scripts/soak` asks for.
+fn cycles(short: usize) -> impl Iterator<Item = usize> {
+    let minutes = std::env::var("TENURE_SOAK_MINUTES").ok();
+    let length = minutes.map(|text| Duration::from_secs(60 * text.parse::<u64>().unwrap()));
+    let began = Instant::now();
+    (0..).take_while(move |cycle| match length {
+        Some(length) => began.elapsed() < length,
+        None => *cycle < short,
+    })
+}
+
+/// Says how many cycles it were, for `scripts/soak`.
+fn tell(cycles: usize, what: &str) {
+    eprintln!("{cycles} cycles: {what}");
 }
 
 struct Actor(Child);
@@ -134,7 +146,8 @@ fn consumers_that_are_killed_leave_nothing() {
         go(&mut publisher, 2);
         let before = (resources::descriptors().len(), resources::mappings().len());
         let bytes = publisher.stats().bytes();
-        for cycle in 0..cycles(12) {
+        let mut done = 0;
+        for cycle in cycles(12) {
             let actors: Vec<Actor> =
                 (0..2).map(|_| Actor::start(TEST, "reader", stage.path())).collect();
             // Killed at some point of joining, reading and letting go.
@@ -154,7 +167,9 @@ fn consumers_that_are_killed_leave_nothing() {
             });
             let report = publisher.stats();
             assert!(!report.slots.iter().any(|it| matches!(it.state, SlotState::Published { .. })));
+            done += 1;
         }
+        tell(done, "two consumers killed in each, everything back after each");
     });
 }
 
@@ -165,7 +180,9 @@ fn child_alone(test: &str, body: impl FnOnce()) {
     }
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture", "--test-threads=1", "--include-ignored"]);
-    child::succeeded(&command.env("TENURE_TEST_ALONE", "1").output().unwrap());
+    let output = command.env("TENURE_TEST_ALONE", "1").output().unwrap();
+    child::succeeded(&output);
+    eprint!("{}", child::words(&output).1);
 }
 
 #[test]
@@ -178,8 +195,9 @@ fn a_producer_that_is_killed_is_followed_by_the_next() {
     let follower = Actor::start(TEST, "follower", stage.path());
     let mut own = None;
     let mut held = vec![];
-    let rounds = cycles(10);
-    for cycle in 0..rounds {
+    let mut rounds = 0;
+    for cycle in cycles(10) {
+        rounds += 1;
         let producer = Actor::start(TEST, "producer", stage.path());
         let subscriber: &mut Subscriber =
             own.insert(stage.subscriber("s").wait(SOON).open().unwrap());
@@ -210,6 +228,7 @@ fn a_producer_that_is_killed_is_followed_by_the_next() {
     let (lives, frames) = seen.split_once(' ').unwrap();
     assert!(lives.parse::<usize>().unwrap() * 2 >= rounds, "{seen} of {rounds}");
     assert!(frames.parse::<usize>().unwrap() > rounds);
+    tell(rounds, "the producer killed in each, followed by the next");
 }
 
 #[test]

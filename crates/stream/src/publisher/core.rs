@@ -9,11 +9,11 @@ use rustix::io::Errno;
 use smallvec::SmallVec;
 use tenure_memory::share::Peer;
 
-use super::fences::Fenced;
+use super::fences::{Fenced, Resting};
 use super::homes::{Borrowed, Home, Owned};
 use super::rate::Rate;
-use crate::accounts::{Accounts, Consumer, Known, Limits, Settled};
-use crate::wire::{Answer, FrameHead, NONE, Request};
+use crate::accounts::{Accounts, Consumer, Known, Limits};
+use crate::wire::{FrameHead, NONE, Request};
 use crate::{Meta, Receipt, Spec, clock, socket};
 
 /// What leads to a consumer.
@@ -49,21 +49,22 @@ pub(super) type Trash = (SmallVec<[Home; 4]>, SmallVec<[Borrowed; 4]>, SmallVec<
 pub(super) struct Core {
     pub(super) accounts: Accounts<Link>,
     /// One for each slot.
-    homes: Vec<Home>,
+    pub(super) homes: Vec<Home>,
     pub(super) spec: Option<Arc<Spec>>,
     pub(super) sequence: u64,
     pub(super) dropped: u64,
     pub(super) rate: Rate,
     pub(super) last_description: Option<Arc<[u8]>>,
     /// Memory that no slot has any more.
-    trash: SmallVec<[Home; 4]>,
+    pub(super) trash: SmallVec<[Home; 4]>,
     /// Memory of the user's that no consumer has any more.
-    unlent: SmallVec<[Borrowed; 4]>,
+    pub(super) unlent: SmallVec<[Borrowed; 4]>,
     /// How long a consumer may hold all its credits, in nanoseconds.
-    patience: Option<u64>,
+    pub(super) patience: Option<u64>,
     /// Links that the service no longer has to listen to: closed with the trash.
     pub(super) closed: SmallVec<[OwnedFd; 2]>,
     pub(super) fences: Vec<Fenced>,
+    pub(super) resting: Vec<Resting>,
     /// What the service waits with.
     pub(super) epoll: Arc<OwnedFd>,
 }
@@ -99,6 +100,7 @@ impl Core {
             patience,
             closed: SmallVec::new(),
             fences: vec![],
+            resting: vec![],
             epoll,
         }
     }
@@ -133,18 +135,22 @@ impl Core {
             Some(Home::Owned(owned)) => owned.ready(),
             _ => true,
         };
-        let slot = accounts.claim(ready)?;
-        let owned = match self.home(slot) {
-            Home::Owned(owned) => Some(Arc::clone(owned)),
-            _ => None,
-        };
-        Some((slot, owned))
+        if let Some(slot) = accounts.claim(ready) {
+            let owned = match self.home(slot) {
+                Home::Owned(owned) => Some(Arc::clone(owned)),
+                _ => None,
+            };
+            return Some((slot, owned));
+        }
+        // Devices of consumers still read what was given back: the slot gets other memory.
+        self.may_replace().then(|| self.accounts.claim(|_| true)).flatten().map(|slot| (slot, None))
     }
 
     /// Gives new memory to a slot.
     pub(super) fn install(&mut self, slot: usize, owned: &Arc<Owned>) {
         self.tell_to_forget(slot);
         self.accounts.renew(slot);
+        self.rest(slot);
         self.set_home(slot, Home::Owned(Arc::clone(owned)));
     }
 
@@ -310,88 +316,6 @@ impl Core {
                 }
                 _ => return Heard::Nonsense,
             }
-        }
-    }
-
-    /// Memory that nobody needs any more goes where it came from.
-    pub(super) fn put_away(&mut self, slot: usize, settled: Settled) {
-        if settled != Settled::Vacant {
-            return;
-        }
-        match self.homes.get_mut(slot) {
-            // The slot stays theirs, so that consumers know the memory when it comes back.
-            Some(Home::Borrowed(_, kept)) => self.unlent.extend(kept.take()),
-            Some(home) => {
-                self.trash.push(mem::replace(home, Home::Vacant));
-                self.tell_to_forget(slot);
-            }
-            None => {}
-        }
-    }
-
-    /// Lets consumers know that they need not keep a slot's memory. One that does not hear it
-    /// keeps it until the slot has another.
-    pub(super) fn tell_to_forget(&mut self, slot: usize) {
-        let generation = self.accounts.slot(slot).map_or(0, |slot| slot.generation);
-        let packet = Answer::Forget { slot: slot as u32, generation }.encode();
-        for consumer in self.accounts.consumers_mut() {
-            if consumer.knows(slot, generation) && generation > 0 {
-                let _ = consumer.link.send(&[IoSlice::new(&packet)], &[]);
-                consumer.forget(slot);
-            }
-        }
-    }
-
-    /// A consumer is gone: all that it held comes back.
-    pub(super) fn leave(&mut self, id: u64) {
-        if self.is_fenced(id) {
-            return self.leave_fenced(id);
-        }
-        let Some((consumer, settled)) = self.accounts.leave(id) else { return };
-        self.closed.extend(consumer.link.socket);
-        for (slot, settled) in settled {
-            self.put_away(slot, settled);
-        }
-        self.shrink();
-    }
-
-    /// Memory that is more than the consumers left need.
-    pub(super) fn shrink(&mut self) {
-        while let Some(slot) = self.accounts.shrink() {
-            self.put_away(slot, Settled::Vacant);
-        }
-    }
-
-    /// Puts a consumer out. What it can still read is not written again.
-    pub(super) fn evict(&mut self, id: u64) {
-        for (slot, settled) in self.accounts.evict(id) {
-            self.put_away(slot, settled);
-        }
-        let Some(consumer) = self.accounts.consumer_mut(id) else { return };
-        consumer.link.evicted = true;
-        let farewell = Answer::Evicted.encode();
-        let _ = consumer.link.send(&[IoSlice::new(&farewell)], &[]);
-        if consumer.held() == 0 {
-            self.leave(id);
-        }
-    }
-
-    pub(super) fn evict_stuck(&mut self, now: u64) {
-        if let Some(patience) = self.patience {
-            for id in self.accounts.stuck(now, patience) {
-                self.hear_one(id);
-            }
-            for id in self.accounts.stuck(now, patience) {
-                self.evict(id);
-            }
-        }
-    }
-
-    /// Tells everybody that the stream is over.
-    pub(super) fn farewell(&mut self) {
-        let packet = Answer::Ended.encode();
-        for consumer in self.accounts.consumers() {
-            let _ = consumer.link.send(&[IoSlice::new(&packet)], &[]);
         }
     }
 }

@@ -1,15 +1,19 @@
 //! Slots that a consumer gave back before its device was done with them.
 //!
-//! They count as held, by the consumer's credits, until the fence is done; so a fence that never
-//! is costs the consumer and not the producer.
+//! If it says so, they count as held, by the consumer's credits, until the fence is done; so a
+//! fence that never is costs the consumer and not the producer. A DMA-BUF also has fences of its
+//! own, which whoever has it can add to and which say nothing of whose they are: memory that has
+//! such a fence when nobody holds it any more rests until it is done, at nobody's cost.
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
 
 use rustix::event::epoll;
 use tenure_memory::Fence;
 
 use super::core::Core;
+use super::homes::{Borrowed, Home, Owned};
 use super::service::about;
 use crate::accounts::Known;
 use crate::clock;
@@ -22,6 +26,14 @@ pub(super) struct Fenced {
     fence: Fence,
     /// Made by the kernel, which sees to it that it is done some day.
     lasting: bool,
+}
+
+/// Memory that nobody holds and a device still uses.
+pub(super) enum Resting {
+    /// The stream's own; its slot has other memory by now.
+    Own(Arc<Owned>),
+    /// Lent by the user, who gets it back when the fence is done.
+    Lent(Borrowed, Fence),
 }
 
 impl Core {
@@ -41,17 +53,72 @@ impl Core {
         }
         let lasting = is_sync_file(&fence);
         let Ok(fence) = Fence::from_fd(fence) else { return false };
-        // Whoever serves looks at the fences when one is done.
-        let data = epoll::EventData::new_u64(about::WAKE);
-        if epoll::add(&*self.epoll, fence.fd(), data, epoll::EventFlags::IN).is_err() {
+        if !self.wake_when_done(&fence) {
             return false;
         }
         self.fences.push(Fenced { consumer, slot, sequence, fence, lasting });
         true
     }
 
+    /// Whether a slot that devices still use may get other memory: so often that devices which
+    /// never end cost no more than the stream itself.
+    pub(super) fn may_replace(&mut self) -> bool {
+        self.settle_resting();
+        self.resting.len() < self.accounts.wanted()
+    }
+
+    /// A slot gets other memory: devices that still use what it has may go on.
+    pub(super) fn rest(&mut self, slot: usize) {
+        if let Home::Owned(owned) = self.home(slot)
+            && !owned.ready()
+        {
+            let owned = Arc::clone(owned);
+            self.resting.push(Resting::Own(owned));
+        }
+    }
+
+    /// Gives memory back that the user lent, as soon as devices are done with it.
+    pub(super) fn give_back(&mut self, borrowed: Borrowed) {
+        match borrowed.used_until() {
+            Some(fence) if self.wake_when_done(&fence) => {
+                self.resting.push(Resting::Lent(borrowed, fence));
+            }
+            _ => self.unlent.push(borrowed),
+        }
+    }
+
+    /// Whether memory that the user lent is not back yet.
+    pub(super) fn lends(&self) -> bool {
+        let lent = |resting: &Resting| matches!(resting, Resting::Lent(..));
+        self.accounts.lends() || self.resting.iter().any(lent)
+    }
+
+    /// Lets go of memory that devices are done with.
+    fn settle_resting(&mut self) {
+        for resting in std::mem::take(&mut self.resting) {
+            match resting {
+                Resting::Own(owned) if owned.ready() => self.trash.push(Home::Owned(owned)),
+                Resting::Lent(borrowed, fence) if fence.is_done().unwrap_or(true) => {
+                    let _ = epoll::delete(&*self.epoll, fence.fd());
+                    // There may be more of them, and other planes.
+                    self.give_back(borrowed);
+                }
+                still => self.resting.push(still),
+            }
+        }
+    }
+
+    /// Whoever serves looks at the fences when this one is done.
+    fn wake_when_done(&self, fence: &Fence) -> bool {
+        let data = epoll::EventData::new_u64(about::WAKE);
+        epoll::add(&*self.epoll, fence.fd(), data, epoll::EventFlags::IN).is_ok()
+    }
+
     /// Takes back the slots whose fences are done.
     pub(super) fn settle_fences(&mut self) {
+        if !self.resting.is_empty() {
+            self.settle_resting();
+        }
         if self.fences.is_empty() {
             return;
         }
@@ -127,8 +194,9 @@ impl Core {
     }
 }
 
-/// Whether a descriptor is a fence of the kernel's. Anything else can be made to wait for ever.
+/// Whether a descriptor is a fence of the kernel's. Anything else can be made to wait for ever, a
+/// pipe that somebody called so too: what has a path begins with a slash.
 fn is_sync_file(fd: &OwnedFd) -> bool {
     let link = fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd()));
-    link.is_ok_and(|target| target.to_string_lossy().contains("sync_file"))
+    link.is_ok_and(|target| target.as_os_str() == "anon_inode:sync_file")
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 use tenure_memory::{
-    Access, Allocator, Buffer, BufferIdentity, DeviceHold, RawBuffer, TensorMemory, WeakIdentity,
-    kind,
+    Access, Allocator, Buffer, BufferIdentity, DeviceHold, Fence, RawBuffer, TensorMemory,
+    WeakIdentity, kind,
 };
 use tenure_tensor::wire::Description;
 use tenure_tensor::{Sharing, TensorDyn};
@@ -73,9 +73,15 @@ impl Owned {
 
     /// Whether devices are done with it.
     pub(super) fn ready(&self) -> bool {
-        self.raw.memory() != TensorMemory::Dma
-            || self.whole.wait_ready(Access::KernelWrite, Some(Duration::ZERO)).unwrap_or(true)
+        devices_done(&self.whole)
     }
+}
+
+/// Whether devices are done with memory, so that it may be written. What cannot be told for the
+/// moment is no.
+fn devices_done(buffer: &Buffer) -> bool {
+    buffer.memory() != TensorMemory::Dma
+        || buffer.wait_ready(Access::KernelWrite, Some(Duration::ZERO)).unwrap_or(false)
 }
 
 /// The description of a tensor as it travels.
@@ -91,7 +97,7 @@ pub(super) fn describe(tensor: &TensorDyn) -> Result<Arc<[u8]>> {
 /// A tensor that the user brought, for as long as somebody has it.
 pub(super) struct Borrowed {
     /// Keep the memory, and writers of this process away from it.
-    _holds: SmallVec<[DeviceHold; 1]>,
+    holds: SmallVec<[DeviceHold; 1]>,
 }
 
 /// The memories of a tensor, one for each buffer.
@@ -127,7 +133,15 @@ impl Borrowed {
             DeviceHold::over(Arc::clone(raw), Access::KernelRead, 0..raw.size())
         };
         let holds = memories.iter().map(hold).collect::<tenure_memory::Result<_>>()?;
-        Ok(Borrowed { _holds: holds })
+        Ok(Borrowed { holds })
+    }
+
+    /// What a device still does with it; `None` if nothing, or if this kernel cannot say (before
+    /// 6.0).
+    pub(super) fn used_until(&self) -> Option<Fence> {
+        let buffers = self.holds.iter().map(|hold| Buffer::from_shared(Arc::clone(hold.raw())));
+        let busy = |buffer: &Buffer| !devices_done(buffer);
+        buffers.filter(busy).find_map(|buffer| buffer.fence(Access::KernelWrite).ok())
     }
 }
 

@@ -201,8 +201,7 @@ impl Shared {
                 // Out of memory for a moment, say; not to be asked again at once.
                 std::thread::sleep(Duration::from_millis(50));
             }
-            if self.door.closing.load(Ordering::SeqCst) && !self.with(|core| core.accounts.lends())
-            {
+            if self.door.closing.load(Ordering::SeqCst) && !self.with(|core| core.lends()) {
                 return;
             }
         }

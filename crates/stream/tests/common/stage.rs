@@ -11,8 +11,8 @@ use tenure_stream::{
 };
 use tenure_tensor::DType;
 
-/// Long enough for a busy machine.
-pub(crate) const SOON: Duration = Duration::from_secs(20);
+/// Long enough for a busy machine, and for one whose processes are stopped for a minute.
+pub(crate) const SOON: Duration = Duration::from_secs(100);
 
 /// A directory of its own for the streams of a test.
 pub(crate) struct Stage(tempfile::TempDir);

@@ -43,7 +43,8 @@ impl Live {
             wanted = wanted.fps(fps);
         }
         let mut camera = camera::Camera::open(path).map_err(capture::Problem::from)?;
-        let mode = camera.negotiate(&wanted.buffers(BUFFERS)).map_err(capture::Problem::from)?;
+        let wanted = wanted.buffers(BUFFERS).read_only();
+        let mode = camera.negotiate(&wanted).map_err(capture::Problem::from)?;
         let stream = camera.stream().map_err(capture::Problem::from)?;
         let about = format!("{} ({}), {mode}", camera.identity().name, told.source);
         let jpeg =
