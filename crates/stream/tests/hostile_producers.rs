@@ -2,19 +2,20 @@
 #![cfg(all(target_os = "linux", not(miri)))]
 
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use tenure_memory::{RawBuffer, Request, TensorMemory, allocate};
+use tenure_stream::Error;
 use tenure_stream::wire::{Answer, Fault, FrameHead, LONGEST, VERSION};
-use tenure_stream::{Error, Frame, Result, Subscriber};
 use tenure_tensor::wire::Description;
-use tenure_tensor::{DType, Sharing, TensorDyn};
 
 #[path = "../../memory/tests/common/child.rs"]
 mod child;
+#[path = "common/liar.rs"]
+mod liar;
 #[path = "common/raw.rs"]
 mod raw;
 #[path = "../../memory/tests/common/resources.rs"]
@@ -22,64 +23,8 @@ mod resources;
 #[path = "common/stage.rs"]
 mod stage;
 
+use liar::{Liar, description, frame, head, packet};
 use raw::Dice;
-use stage::{SOON, Stage};
-
-/// A producer played by hand.
-struct Liar {
-    stage: Stage,
-    listener: OwnedFd,
-}
-
-impl Liar {
-    fn new() -> Liar {
-        let stage = Stage::new();
-        let listener = raw::listener(stage.path(), "s");
-        Liar { stage, listener }
-    }
-
-    /// What a subscriber makes of this first answer.
-    fn greet(&self, answer: &[u8]) -> (Result<Subscriber>, OwnedFd) {
-        let builder = self.stage.subscriber("s").answer_within(Duration::from_secs(5));
-        let joining = std::thread::spawn(move || builder.open());
-        let socket = raw::accept(&self.listener);
-        assert!(!raw::receive(&socket).is_empty());
-        raw::send(&socket, answer, &[]);
-        (joining.join().unwrap(), socket)
-    }
-
-    fn welcome(&self) -> (Subscriber, OwnedFd) {
-        let welcome = Answer::Welcome { incarnation: 1, consumer: 1, credits: 3 };
-        let (subscriber, socket) = self.greet(&welcome.encode());
-        (subscriber.unwrap(), socket)
-    }
-
-    /// What a subscriber makes of these packets: the answer to the last.
-    fn tell(&self, packets: &[(Vec<u8>, Vec<BorrowedFd<'_>>)]) -> Result<Option<Frame>> {
-        let (mut subscriber, socket) = self.welcome();
-        for (packet, descriptors) in packets {
-            assert!(raw::send(&socket, packet, descriptors));
-        }
-        for _ in 1..packets.len() {
-            subscriber.next(SOON).unwrap().unwrap();
-        }
-        let answer = subscriber.next(SOON);
-        let lost =
-            |error: &Error| matches!(error, Error::Packet { fault: Fault::DescriptorsLost, .. });
-        if answer.as_ref().is_err_and(|error| !lost(error)) {
-            // Nothing more is heard from whoever talks nonsense.
-            assert!(matches!(subscriber.next(SOON), Err(Error::Ended { .. })));
-        }
-        answer
-    }
-
-    fn fault(&self, packet: &[u8], descriptors: &[BorrowedFd<'_>]) -> Fault {
-        match self.tell(&[(packet.to_vec(), descriptors.to_vec())]) {
-            Err(Error::Packet { fault, .. }) => fault,
-            other => panic!("{other:?}"),
-        }
-    }
-}
 
 /// Memory as a producer makes it.
 fn sealed(bytes: usize) -> Arc<RawBuffer> {
@@ -93,35 +38,6 @@ fn memory_file(bytes: u64, seals: SealFlags) -> OwnedFd {
     ftruncate(&fd, bytes).unwrap();
     fcntl_add_seals(&fd, seals).unwrap();
     fd
-}
-
-fn description(bytes: usize) -> Vec<u8> {
-    let tensor = TensorDyn::new(&[bytes], DType::U8, Some(TensorMemory::Mem), None).unwrap();
-    Description::of(&tensor, Sharing::ReadOnly).unwrap().encode()
-}
-
-fn head(memories: u8, description: usize) -> FrameHead {
-    FrameHead {
-        slot: 0,
-        generation: 1,
-        sequence: 0,
-        dropped: 0,
-        captured: 0,
-        published: 0,
-        memories,
-        fence: false,
-        description: description as u32,
-        blob: 0,
-    }
-}
-
-fn packet(head: FrameHead, description: &[u8]) -> Vec<u8> {
-    [&head.encode()[..], description].concat()
-}
-
-fn frame(bytes: usize) -> Vec<u8> {
-    let description = description(bytes);
-    packet(head(1, description.len()), &description)
 }
 
 #[test]

@@ -1,14 +1,13 @@
 //! Streams between processes that die, stop, hang and come back.
 #![cfg(all(target_os = "linux", not(miri)))]
 
-use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
-use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use tenure_stream::{Error, SlotState, Subscriber, list_in};
 
+#[path = "common/actor.rs"]
+mod actor;
 #[path = "../../memory/tests/common/child.rs"]
 mod child;
 #[path = "../../memory/tests/common/resources.rs"]
@@ -16,6 +15,7 @@ mod resources;
 #[path = "common/stage.rs"]
 mod stage;
 
+use actor::Actor;
 use stage::{
     SOON, Stage, consume_all, next, publish, role, subscriber_in, until, until_there, whole,
 };
@@ -38,30 +38,6 @@ fn cycles(short: usize) -> impl Iterator<Item = usize> {
 /// Says how many cycles it were, for `scripts/soak`.
 fn tell(cycles: usize, what: &str) {
     eprintln!("{cycles} cycles: {what}");
-}
-
-struct Actor(Child);
-
-impl Actor {
-    fn start(test: &str, part: &str, directory: &Path) -> Actor {
-        let mut command = child::command(test, &format!("{part} {}", directory.display()));
-        Actor(command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap())
-    }
-
-    fn send(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.0), signal).unwrap();
-    }
-
-    /// Ends it without a chance to say anything.
-    fn kill(mut self) {
-        self.send(Signal::KILL);
-        assert_eq!(self.0.wait().unwrap().signal(), Some(9));
-    }
-
-    fn ends_well(mut self) {
-        let status = self.0.wait().unwrap();
-        assert!(status.success(), "{status}");
-    }
 }
 
 /// What the other processes do; `false` in the test itself.

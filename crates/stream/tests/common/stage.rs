@@ -50,7 +50,7 @@ impl Stage {
 }
 
 pub(crate) fn subscriber_in(directory: &Path, name: &str) -> SubscriberBuilder {
-    Subscriber::builder(name).directory(directory)
+    Subscriber::builder(name).directory(directory).answer_within(SOON)
 }
 
 pub(crate) fn words_spec(words: usize) -> Spec {
