@@ -102,7 +102,10 @@ fn of_stream(error: &stream::Error) -> Status {
     match error {
         Error::Tensor(error) => of_tensor(error),
         Error::Memory(error) => of_memory(error),
-        Error::Taken { .. } | Error::NoSlot { .. } | Error::StillHeld => Status::Busy,
+        Error::Taken { .. }
+        | Error::NoSlot { .. }
+        | Error::DevicesBusy { .. }
+        | Error::StillHeld => Status::Busy,
         Error::NoStream { .. } => Status::NotFound,
         Error::NoAnswer { .. } => Status::NoAnswer,
         Error::Refused { .. } => Status::Refused,

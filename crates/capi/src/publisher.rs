@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tenure::TensorMemory;
 use tenure::stream::{Meta, Publisher, Receipt, Spec};
+use tenure::{TensorDyn, TensorMemory};
 
 use crate::codes::{self, MemoryCode};
 use crate::failure::{Failure, Outcome};
@@ -349,6 +349,28 @@ pub unsafe extern "C" fn tenure_publisher_claim(
     })
 }
 
+/// Publishes a tensor in one of the ways that there are.
+///
+/// # Safety
+/// As [`tenure_publisher_publish`].
+unsafe fn publish(
+    publisher: *const PublisherHandle,
+    tensor: *const TensorHandle,
+    meta: *const FrameMeta,
+    receipt: *mut PublishReceipt,
+    way: impl FnOnce(&mut Publisher, &TensorDyn, Meta<'_>) -> tenure::stream::Result<Receipt>,
+) -> Status {
+    guarded(|| {
+        // SAFETY: by the caller's promise.
+        let (publisher, tensor, meta) = unsafe {
+            (borrow(publisher, "publisher")?, borrow(tensor, "tensor")?, self::meta(meta)?)
+        };
+        let publish = || Ok(way(&mut publisher.lock(), &tensor.tensor, meta)?);
+        // SAFETY: by the caller's promise.
+        unsafe { with_receipt(receipt, publish) }
+    })
+}
+
 /// Publishes a tensor that lives in shared memory or a DMA-BUF, as it is: nothing is copied. Its
 /// memory is kept from being written in this process until the last consumer has let go, and
 /// shared memory is sealed for good. `meta` and `receipt` may be null.
@@ -362,15 +384,12 @@ pub unsafe extern "C" fn tenure_publisher_publish(
     meta: *const FrameMeta,
     receipt: *mut PublishReceipt,
 ) -> Status {
-    guarded(|| {
-        // SAFETY: by the caller's promise.
-        let (publisher, tensor, meta) = unsafe {
-            (borrow(publisher, "publisher")?, borrow(tensor, "tensor")?, self::meta(meta)?)
-        };
-        let publish = || Ok(publisher.lock().publish_tensor(&tensor.tensor, meta)?);
-        // SAFETY: by the caller's promise.
-        unsafe { with_receipt(receipt, publish) }
-    })
+    // SAFETY: by the caller's promise.
+    unsafe {
+        publish(publisher, tensor, meta, receipt, |it, tensor, meta| {
+            it.publish_tensor(tensor, meta)
+        })
+    }
 }
 
 /// Publishes a copy of a tensor in any memory; otherwise as `tenure_publisher_publish`.
@@ -384,15 +403,10 @@ pub unsafe extern "C" fn tenure_publisher_publish_copy(
     meta: *const FrameMeta,
     receipt: *mut PublishReceipt,
 ) -> Status {
-    guarded(|| {
-        // SAFETY: by the caller's promise.
-        let (publisher, tensor, meta) = unsafe {
-            (borrow(publisher, "publisher")?, borrow(tensor, "tensor")?, self::meta(meta)?)
-        };
-        let publish = || Ok(publisher.lock().publish_copy(&tensor.tensor, meta)?);
-        // SAFETY: by the caller's promise.
-        unsafe { with_receipt(receipt, publish) }
-    })
+    // SAFETY: by the caller's promise.
+    unsafe {
+        publish(publisher, tensor, meta, receipt, |it, tensor, meta| it.publish_copy(tensor, meta))
+    }
 }
 
 /// How many consumers there are: those that get the next frame, if they have a credit left.

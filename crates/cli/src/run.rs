@@ -170,6 +170,9 @@ const EXAMPLES: &str = "\
   tenure run video.raw --from nv12:1920x1080 --fps 60 --view
   tenure run --config cameras.toml
 
+\x1b[1m\x1b[4mIn Python:\x1b[0m
+  for frame in tenure.subscribe(\"cam0/input\"): print(frame.shape)
+
 \x1b[1m\x1b[4mThe file of --config:\x1b[0m one table for each camera, with the words above
   [front]
   source = \"/dev/video0\"

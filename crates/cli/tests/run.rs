@@ -155,9 +155,14 @@ fn pictures_are_published_one_or_many() {
             place.run(&["convert", &raw, &png, "--from", "grey:16x8", "--format", "grey"]);
         assert_eq!((errors.as_str(), code), ("", Some(0)));
     }
+    // A file of another kind among them is a picture too.
+    let jpg = place.word("pictures/middle.jpg");
+    let raw = place.word("light.raw");
+    let words = ["convert", &raw, &jpg, "--from", "grey:16x8", "--format", "grey"];
+    assert_eq!(place.run(&words).2, Some(0));
     let report = place.json(&["run", folder.to_str().unwrap(), "--once", "--fps", "100"]);
     let camera = &report["cameras"][0];
-    assert_eq!((&camera["frames"], &camera["copies_per_frame"]), (&json!(2), &json!(0.0)));
+    assert_eq!((&camera["frames"], &camera["copies_per_frame"]), (&json!(3), &json!(0.0)));
     assert_eq!(camera["streams"][0]["frame"]["shape"], json!([8, 16, 1]));
     // One picture stays, and is published again and again without a copy.
     let grey = place.word("pictures/grey.png");

@@ -125,7 +125,9 @@ fn stream_error(error: &stream::Error) -> PyErr {
         Error::Taken { .. } => PyFileExistsError::new_err(message),
         Error::NoAnswer { .. } => PyTimeoutError::new_err(message),
         Error::Refused { .. } => PyPermissionError::new_err(message),
-        Error::StillHeld | Error::NoSlot { .. } => PyBufferError::new_err(message),
+        Error::StillHeld | Error::NoSlot { .. } | Error::DevicesBusy { .. } => {
+            PyBufferError::new_err(message)
+        }
         Error::Directory { cause, .. } | Error::System { cause, .. } => {
             system(message, Some(cause))
         }

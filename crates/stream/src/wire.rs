@@ -4,12 +4,11 @@
 //! module. The first of each side begins with mark and version, so that versions that know nothing
 //! else of each other can still say so.
 
-mod fields;
 mod frame;
 #[cfg(test)]
 mod tests;
 
-use fields::{Reader, Writer};
+use tenure_tensor::fields::{Cut, Reader, Writer};
 
 pub use frame::FrameHead;
 pub(crate) use frame::NONE;
@@ -123,6 +122,16 @@ pub enum Fault {
     /// A text that is none.
     #[error("its text is not UTF-8")]
     Text,
+}
+
+impl From<Cut> for Fault {
+    fn from(cut: Cut) -> Fault {
+        match cut {
+            Cut::Short(what) => Fault::Short(what),
+            Cut::Long(bytes) => Fault::Long(bytes),
+            Cut::TooLarge { what, found, limit } => Fault::TooLarge { what, found, limit },
+        }
+    }
 }
 
 /// What a consumer says.

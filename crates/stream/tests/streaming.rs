@@ -509,6 +509,23 @@ fn memory_of_the_user_waits_for_the_device_that_reads_it() {
 }
 
 #[test]
+fn a_pipe_called_like_a_fence_of_the_kernel_keeps_nothing() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("lent").open().unwrap();
+    let mut subscriber = stage.subscriber("lent").open().unwrap();
+    let tensor = Tensor::<u8>::new(&[64], Some(TensorMemory::Shm), None).unwrap();
+    publisher.publish_tensor(&tensor, Meta::new()).unwrap();
+    let path = stage.path().join("sync_file");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+    let fifo = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+    let never = Fence::from_fd(&fifo).unwrap();
+    subscriber.next(SOON).unwrap().unwrap().release_after(never);
+    // Whoever waits for it waits for a process that is gone.
+    drop(subscriber);
+    until("the tensor comes back", || tensor.map().is_ok());
+}
+
+#[test]
 fn what_was_lent_outlives_the_publisher() {
     for thread in [true, false] {
         let stage = Stage::new();

@@ -38,6 +38,7 @@ mod copy;
 mod create;
 mod element;
 mod error;
+pub mod fields;
 mod image;
 mod map;
 mod meta;

@@ -5,10 +5,9 @@
 
 use tenure_layout::{Colour, DType, MAX_RANK, PixelFormat, Quantization, ZeroPoints};
 
-mod bytes;
 mod rebuild;
 
-use bytes::{Reader, Writer};
+use crate::fields::{Cut, Reader, Writer};
 
 /// The longest name that travels, in bytes.
 pub const LONGEST_NAME: usize = 255;
@@ -85,6 +84,16 @@ pub enum Fault {
     /// A quantisation that cannot be.
     #[error("its quantisation is impossible: {0}")]
     Quantization(String),
+}
+
+impl From<Cut> for Fault {
+    fn from(cut: Cut) -> Fault {
+        match cut {
+            Cut::Short(what) => Fault::Short(what),
+            Cut::Long(bytes) => Fault::Long(bytes),
+            Cut::TooLarge { what, found, limit } => Fault::TooLarge { what, found, limit },
+        }
+    }
 }
 
 mod flag {

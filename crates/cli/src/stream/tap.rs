@@ -77,6 +77,8 @@ struct One {
     shape: Vec<usize>,
     format: Option<String>,
     memory: &'static str,
+    /// What keeps others from writing to it: `sealed`, `readonly`, or `open` if nothing does.
+    guarded: String,
     /// From publishing to receiving.
     latency: f64,
     /// Bytes of the producer's own, as text if they are.
@@ -141,6 +143,7 @@ fn take(name: &str, frame: &Frame, path: &Path, ending: Ending) -> Result<One, P
         shape: frame.shape().to_vec(),
         format: frame.format().map(|format| format.to_string()),
         memory: frame.memory().name(),
+        guarded: format!("{:?}", frame.guarded()).to_lowercase(),
         latency,
         blob: std::str::from_utf8(frame.blob())
             .ok()

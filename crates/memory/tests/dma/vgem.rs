@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "requests to the graphics driver")]
 
 use std::fs::{File, OpenOptions};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 
 use tenure_memory::Buffer;
 
@@ -42,8 +42,8 @@ impl Work {
     /// Begins to read or write the buffer.
     pub(crate) fn begin(buffer: &Buffer, writes: bool) -> Work {
         let card = OpenOptions::new().read(true).write(true).open("/dev/dri/card0").unwrap();
-        let fd = buffer.clone_descriptor().unwrap();
-        let mut prime = PrimeHandle { handle: 0, flags: 0, fd: fd.as_fd().as_raw_fd() };
+        let fd = buffer.raw().unwrap().device_descriptor().unwrap();
+        let mut prime = PrimeHandle { handle: 0, flags: 0, fd: fd.as_raw_fd() };
         // SAFETY: the request of this number reads and writes such a structure.
         let answer = unsafe { libc::ioctl(card.as_raw_fd(), FD_TO_HANDLE as _, &raw mut prime) };
         assert_eq!(answer, 0, "{}", std::io::Error::last_os_error());

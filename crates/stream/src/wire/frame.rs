@@ -1,6 +1,7 @@
 //! The head of a frame: fixed in size, the same for every frame, written without an allocation.
 
-use super::fields::Reader;
+use tenure_tensor::fields::Reader;
+
 use super::{Fault, LONGEST_BLOB, LONGEST_DESCRIPTION, MOST_MEMORIES, MOST_SLOTS, code};
 
 /// A time that was not given.

@@ -107,3 +107,43 @@ fn decode(
     drop(target);
     Ok(decoded.is_ok().then_some(slot))
 }
+
+#[cfg(test)]
+mod tests {
+    use tenure::PixelFormat;
+
+    use super::*;
+
+    /// What a camera that sends JPEG puts into a buffer: the file, and whatever was there before.
+    fn frame(file: &[u8], room: usize) -> TensorDyn {
+        let tensor = tenure::Tensor::<u8>::new(&[room], None, None).unwrap();
+        let mut bytes = tensor.map().unwrap();
+        bytes.as_mut_slice()[..file.len()].copy_from_slice(file);
+        drop(bytes);
+        tensor.to_dyn()
+    }
+
+    #[test]
+    fn a_jpeg_is_decoded_into_a_slot_and_a_broken_one_passed_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let builder = Publisher::builder("jpeg").directory(directory.path());
+        let mut publisher = builder.open().unwrap();
+        let picture = tenure::Tensor::<u8>::image(32, 16, PixelFormat::Rgb, None, None).unwrap();
+        picture.fill(200).unwrap();
+        let mut file = vec![];
+        codec::encode_jpeg(&picture, 95, &mut file).unwrap();
+        let whole = frame(&file, file.len() + 1000);
+        let slot = decode(&whole, &mut publisher).unwrap().unwrap();
+        assert_eq!((slot.width(), slot.height()), (Some(32), Some(16)));
+        let bytes = slot.typed::<u8>().unwrap();
+        assert!(bytes.map_read().unwrap().as_slice().iter().all(|it| it.abs_diff(200) <= 1));
+        drop((bytes, slot));
+        // Cut, empty, and noise after a good beginning: no slot stays claimed.
+        let mut spoilt = file.clone();
+        spoilt[file.len() / 2..].fill(0xff);
+        for broken in [&file[..40], &[0; 100], &spoilt] {
+            assert!(decode(&frame(broken, broken.len()), &mut publisher).unwrap().is_none());
+        }
+        assert!([publisher.claim(), publisher.claim()].iter().all(Result::is_ok));
+    }
+}
