@@ -45,6 +45,7 @@
 )]
 
 #[cfg(any(linux_like, test))]
+#[cfg_attr(not(linux_like), expect(dead_code, reason = "whoever uses all of it is not there"))]
 mod accounts;
 #[cfg(any(linux_like, test))]
 pub mod wire;

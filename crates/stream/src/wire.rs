@@ -11,6 +11,7 @@ mod tests;
 use tenure_tensor::fields::{Cut, Reader, Writer};
 
 pub use frame::FrameHead;
+#[cfg(linux_like)]
 pub(crate) use frame::NONE;
 
 /// The version that this build speaks.

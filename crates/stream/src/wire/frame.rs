@@ -5,6 +5,7 @@ use tenure_tensor::fields::Reader;
 use super::{Fault, LONGEST_BLOB, LONGEST_DESCRIPTION, MOST_MEMORIES, MOST_SLOTS, code};
 
 /// A time that was not given.
+#[cfg(linux_like)]
 pub(crate) const NONE: u64 = u64::MAX;
 
 /// What a producer says about a frame. Description and blob follow it in the packet.

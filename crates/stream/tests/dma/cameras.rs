@@ -2,7 +2,8 @@
 #![expect(unsafe_code, reason = "tries to map a frame for writing")]
 
 use std::collections::HashSet;
-use std::os::fd::OwnedFd;
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,6 +44,8 @@ fn picture(frame: &TensorDyn) -> Vec<u8> {
 
 /// The kernel's answer to whoever wants to write to a frame.
 fn map_for_writing(fd: &OwnedFd) -> Errno {
+    let again = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    assert!(File::options().read(true).write(true).open(again).is_err(), "it cannot be reopened");
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: the kernel chooses the address, so nothing that exists is replaced.
     unsafe { mmap(std::ptr::null_mut(), 4096, protection, MapFlags::SHARED, fd, 0) }.unwrap_err()
