@@ -355,7 +355,7 @@ impl Shared {
         let Some((slot, owned)) = claimed else {
             let name = self.place.name.clone();
             let (claimed, limit, resting) = self.with(|core| {
-                (core.accounts.claimed(), core.accounts.limits().claims, core.resting.len())
+                (core.accounts.claimed(), core.accounts.limits().claims, core.resting_slots())
             });
             return Err(if claimed >= limit {
                 Error::NoSlot { name, claimed, limit }

@@ -64,7 +64,12 @@ impl Core {
     /// never end cost no more than the stream itself.
     pub(super) fn may_replace(&mut self) -> bool {
         self.settle_resting();
-        self.resting.len() < self.accounts.wanted()
+        self.resting_slots() < self.accounts.wanted()
+    }
+
+    /// Memories of slots that devices still use, besides those that the slots have.
+    pub(super) fn resting_slots(&self) -> usize {
+        self.resting.iter().filter(|resting| matches!(resting, Resting::Own(_))).count()
     }
 
     /// A slot gets other memory: devices that still use what it has may go on.
@@ -80,10 +85,12 @@ impl Core {
     /// Gives memory back that the user lent, as soon as devices are done with it.
     pub(super) fn give_back(&mut self, borrowed: Borrowed) {
         match borrowed.used_until() {
-            Some(fence) if self.wake_when_done(&fence) => {
+            Some(fence) => {
+                // Without being woken it is seen at the next frame.
+                self.wake_when_done(&fence);
                 self.resting.push(Resting::Lent(borrowed, fence));
             }
-            _ => self.unlent.push(borrowed),
+            None => self.unlent.push(borrowed),
         }
     }
 
@@ -108,7 +115,8 @@ impl Core {
         }
     }
 
-    /// Whoever serves looks at the fences when this one is done.
+    /// Whoever serves looks at the fences when this one is done. Says whether the kernel has room
+    /// for that.
     fn wake_when_done(&self, fence: &Fence) -> bool {
         let data = epoll::EventData::new_u64(about::WAKE);
         epoll::add(&*self.epoll, fence.fd(), data, epoll::EventFlags::IN).is_ok()
