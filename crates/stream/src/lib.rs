@@ -89,7 +89,7 @@ pub use list::{Listed, list, list_in, stat, stat_in};
 #[cfg(linux_like)]
 pub use publisher::{Meta, Publisher, PublisherBuilder, Receipt, Slot};
 #[cfg(linux_like)]
-pub use report::{ConsumerReport, FrameReport, SlotReport, SlotState, StreamReport};
+pub use report::{ConsumerReport, FrameReport, Origin, SlotReport, SlotState, StreamReport};
 #[cfg(linux_like)]
 pub use spec::Spec;
 #[cfg(linux_like)]
