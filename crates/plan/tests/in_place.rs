@@ -229,3 +229,25 @@ proptest! {
         compare(&schedule(wish), seed)?;
     }
 }
+
+#[test]
+fn a_view_without_bytes_touches_nothing() {
+    let mut schedule = Schedule::default();
+    let mut taker = BufferSpec::new("taker", 8);
+    taker.in_place = vec![0];
+    let mut nothing = BufferSpec::new("nothing", 0);
+    nothing.view_of = Some(View { buffer: 1, offset: 1 });
+    schedule.buffers = vec![BufferSpec::new("giver", 8), taker, nothing];
+    let step = |name: &str, device, lane, reads: &[usize], writes: &[usize]| Step {
+        device,
+        lane,
+        ..Step::new(name, reads, writes)
+    };
+    schedule.steps = vec![
+        step("make", 1, Lane::Compute, &[], &[0]),
+        step("copy", 0, Lane::Copy, &[0], &[1]),
+        // Of another lane, and no data makes it wait for the copy.
+        step("look", 0, Lane::Compute, &[2], &[]),
+    ];
+    compare(&schedule, 1).unwrap();
+}

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use tenure::{ImageLayout, TensorDyn};
+use tenure::TensorDyn;
 
 /// Why a tensor was not filled.
 #[derive(Debug, thiserror::Error)]
@@ -20,17 +20,41 @@ pub(crate) fn fill(tensor: &TensorDyn, from: &mut impl Read) -> Result<(), Unfil
     let Some(layout) = tensor.image_layout() else {
         return Ok(from.read_exact(tensor.map()?.as_mut_slice())?);
     };
-    let (format, dtype) = (layout.format(), layout.dtype());
-    let packed = ImageLayout::new(format, dtype, layout.width(), layout.height(), None)
-        .map_err(tenure::Error::from)?;
-    for (index, (plane, packed)) in layout.planes().iter().zip(packed.planes()).enumerate() {
+    for (index, plane) in layout.planes().iter().enumerate() {
         let target = tensor.plane(index)?;
         let mut bytes = target.map()?;
         for row in bytes.as_mut_slice().chunks_mut(plane.row_stride.max(1)) {
-            let used = row.len().min(packed.row_stride);
-            let (row, _) = row.split_at_mut(used);
+            // The last row may end with its samples.
+            let (row, _gap) = row.split_at_mut(row.len().min(plane.row_bytes));
             from.read_exact(row)?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure::{DType, PixelFormat, TensorMemory};
+
+    #[test]
+    fn what_lay_together_lies_together_again() {
+        for format in PixelFormat::all() {
+            let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
+            for (width, height, stride) in [(5, 3, None), (6, 4, None), (5, 3, Some(64))] {
+                let image = || {
+                    let memory = Some(TensorMemory::Mem);
+                    TensorDyn::image(width, height, format, dtype, stride, memory, None).unwrap()
+                };
+                let (one, other) = (image(), image());
+                let mut flat: Vec<u8> = (0..one.flat_bytes()).map(|byte| byte as u8 + 1).collect();
+                fill(&one, &mut &flat[..]).unwrap();
+                let mut again = vec![0; flat.len()];
+                one.copy_to_flat(&mut again).unwrap();
+                assert_eq!(again, flat, "{format} {width}x{height} {stride:?}");
+                flat.pop();
+                assert!(matches!(fill(&other, &mut &flat[..]), Err(Unfilled::Read(_))));
+            }
+        }
+    }
 }

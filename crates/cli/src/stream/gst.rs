@@ -24,23 +24,23 @@ pub(crate) struct Options {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// The socket to listen at; NAME.gst in the directory of streams if not given
+    /// Where to listen [default: NAME.gst beside the stream]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
 
-    /// Pipelines that may read at one time
+    /// Pipelines that may read at once
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
     clients: u32,
 
-    /// Frames that a pipeline may hold at one time
+    /// Frames that a pipeline may hold at once
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=64))]
     hold: u32,
 
-    /// Frames per second to tell pipelines, like 30 or 30000/1001; variable if not given
+    /// Frames per second to tell pipelines: 30, 30000/1001
     #[arg(long, value_name = "RATE", value_parser = rate)]
     fps: Option<(u32, u32)>,
 
-    /// Also give out frames with unusual rows, for elements that know GstVideoMeta
+    /// Allow unusual rows, for elements with GstVideoMeta
     #[arg(long)]
     video_meta: bool,
 

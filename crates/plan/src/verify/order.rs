@@ -19,20 +19,29 @@ pub(super) struct Order {
     lanes: Lanes,
     /// Per root, the steps that touch it, in order.
     steps: Vec<Vec<u32>>,
+    /// Those of them that touch bytes: nobody waits for a view without any.
+    touching: Vec<Vec<u32>>,
 }
 
 impl Order {
     pub(super) fn new(schedule: &Schedule, groups: &Groups) -> Order {
         let mut steps: Vec<Vec<u32>> = vec![Vec::new(); schedule.buffers.len()];
+        let mut touching = steps.clone();
+        let add = |steps: &mut Vec<u32>, index: u32| {
+            if steps.last() != Some(&index) {
+                steps.push(index);
+            }
+        };
         for (index, step) in schedule.steps.iter().enumerate() {
             for (buffer, _) in step.touches() {
-                let steps = &mut steps[groups.root(buffer)];
-                if steps.last() != Some(&(index as u32)) {
-                    steps.push(index as u32);
+                let root = groups.root(buffer);
+                add(&mut steps[root], index as u32);
+                if schedule.buffers[buffer].bytes > 0 {
+                    add(&mut touching[root], index as u32);
                 }
             }
         }
-        Order { lanes: Lanes::new(schedule), steps }
+        Order { lanes: Lanes::new(schedule), steps, touching }
     }
 
     pub(super) fn steps(&self, root: usize) -> &[u32] {
@@ -119,9 +128,10 @@ impl Order {
             None => has(second) >= need(first),
             // The step is the last of one and the first of the other.
             Some(step) => {
-                let alone = [step];
-                has(&alone) >= need(&first[..first.len() - 1])
-                    && (second.len() == 1 || has(&second[1..]) >= self.done(step, lane))
+                let later = self.touching[demand.second].iter();
+                let later: Vec<u32> = later.copied().filter(|&other| other != step).collect();
+                has(&[step]) >= need(&first[..first.len() - 1])
+                    && has(&later) >= self.done(step, lane)
             }
         }
     }

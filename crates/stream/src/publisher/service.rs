@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
-use rustix::io::{DupFlags, Errno};
+use rustix::io::{Errno, FdFlags};
 use rustix::net::{SocketFlags, accept_with};
 use tenure_memory::share::{Peer, peer};
 
@@ -279,7 +279,9 @@ impl Shared {
         };
         refuse(&socket, "it has as many descriptors open as it may (ulimit -n)".to_owned());
         // In its place, so that nobody else gets the number in between.
-        *spare = match rustix::io::dup3(&self.door.wake, &mut socket, DupFlags::CLOEXEC) {
+        let kept = rustix::io::dup2(&self.door.wake, &mut socket)
+            .and_then(|()| rustix::io::fcntl_setfd(&socket, FdFlags::CLOEXEC));
+        *spare = match kept {
             Ok(()) => Some(socket),
             Err(_) => another(),
         };
