@@ -4,10 +4,9 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 
 use tenure_image::codec;
-use tenure_layout::{DType, PixelFormat};
 use tenure_tensor::TensorDyn;
 
-use crate::packet::{Encoding, Fault, Head};
+use crate::packet::{Encoding, Fault, Head, is_photograph};
 use crate::{Compression, Error, Result};
 
 /// A body that came from somewhere: in pieces that are read one after the other, or as a whole.
@@ -49,7 +48,7 @@ impl Carried for [u8] {
 /// If somebody writes the tensor, or its memory cannot be read.
 pub fn pack(tensor: &TensorDyn, head: &mut Head, compression: Compression) -> Result<Vec<u8>> {
     if let Compression::Jpeg { quality } = compression
-        && is_photograph(head)
+        && is_photograph(&head.description)
     {
         let mut file = vec![];
         codec::encode_jpeg(tensor, quality, &mut file)?;
@@ -67,19 +66,6 @@ pub fn pack(tensor: &TensorDyn, head: &mut Head, compression: Compression) -> Re
         }
     }
     Ok(flat)
-}
-
-/// Whether JPEG can hold it: bytes of a format without alpha that pictures can be decoded into, and
-/// sides that it can count.
-fn is_photograph(head: &Head) -> bool {
-    use PixelFormat::{Bgr, Grey, Nv12, PlanarRgb, Rgb};
-    let side = usize::from(u16::MAX);
-    head.description.image.as_ref().is_some_and(|image| {
-        head.description.dtype == DType::U8
-            && matches!(image.format, Rgb | Bgr | Grey | PlanarRgb | Nv12)
-            && image.width <= side
-            && image.height <= side
-    })
 }
 
 /// Brings a body into a tensor as its head describes it.

@@ -99,7 +99,7 @@ impl BridgeBuilder {
     /// Opens the network and begins.
     ///
     /// # Errors
-    /// If a pattern is none, or the network cannot be opened: an address that is taken, say. Others
+    /// If a pattern or a name is none, or the network cannot be opened: an address that is taken, say. Others
     /// that are not there yet are no error.
     pub fn open(self) -> Result<Bridge> {
         let plan = self.plan()?;
@@ -110,6 +110,9 @@ impl BridgeBuilder {
         let patterns = |words: &[String]| -> Result<Vec<OwnedKeyExpr>> {
             words.iter().map(|word| pattern(word)).collect()
         };
+        if let Some(under) = &self.under {
+            tenure_stream::check_name(under)?;
+        }
         Ok(Plan {
             exports: patterns(&self.export)?,
             imports: patterns(&self.import)?,

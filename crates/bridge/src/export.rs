@@ -65,8 +65,8 @@ impl Export {
                 Ok(Over::Again) => {}
                 Ok(Over::Stopped) => return,
                 Err(Error::Stream(error)) if error.is_over() => return,
+                // Others still see the stream: it is there, and may be sent again.
                 Err(error) => {
-                    alive = None;
                     self.tell(ExportState::Refused, Some(error.to_string()));
                     thread::sleep(LOOK);
                 }
@@ -117,6 +117,8 @@ impl Export {
         self.carry(&mut subscriber, publisher)
     }
 
+    /// Sends frames until nobody wants them. One that cannot travel is left out; the next may look
+    /// different.
     fn carry(&self, subscriber: &mut Subscriber, publisher: &Publisher<'_>) -> Result<Over> {
         self.tell(ExportState::Sending, None);
         let mut next = None;
@@ -131,7 +133,11 @@ impl Export {
                 Ok(None) => {}
                 Ok(Some(first)) => {
                     let newest = subscriber.latest().ok().flatten().unwrap_or(first);
-                    self.send(&newest, publisher, &mut next)?;
+                    match self.send(&newest, publisher, &mut next) {
+                        Ok(()) => self.tell(ExportState::Sending, None),
+                        Err(error @ Error::Network { .. }) => return Err(error),
+                        Err(error) => self.tell(ExportState::Refused, Some(error.to_string())),
+                    }
                 }
                 Err(StreamError::Ended { .. }) => {
                     let end = Packet::End { incarnation: subscriber.incarnation() };

@@ -45,11 +45,21 @@ pub(crate) struct Inbox {
 struct Inside {
     frame: Option<Arrived>,
     /// The life of the producer that has ended.
-    end: Option<u64>,
+    end: Option<End>,
     /// Where frames come from; `None` if the other side cannot be reached.
     source: Option<String>,
+    has_stream: bool,
     changed: bool,
     stop: bool,
+}
+
+/// What has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// This life of the producer: it said so.
+    Of(u64),
+    /// Whatever is repeated here: the other side is there, and does not have it any more.
+    Gone,
 }
 
 /// A frame that came.
@@ -89,7 +99,9 @@ impl Inbox {
                 let (body, at, source) = (body.clone(), now(), inside.source.clone());
                 inside.frame = Some(Arrived { head, body, at, source });
             }),
-            Ok(Packet::End { incarnation }) => self.change(|inside| inside.end = Some(incarnation)),
+            Ok(Packet::End { incarnation }) => {
+                self.change(|inside| inside.end = Some(End::Of(incarnation)));
+            }
             Err(fault) => refuse(&self.shown, &crate::Error::from(fault).to_string()),
         }
     }
@@ -99,12 +111,26 @@ impl Inbox {
         self.change(|inside| inside.source = source);
     }
 
+    /// Says that the other side does not have the stream any more.
+    pub(crate) fn end(&self) {
+        self.change(|inside| inside.end = Some(End::Gone));
+    }
+
+    /// Whether there is a stream here, live or paused.
+    pub(crate) fn has_stream(&self) -> bool {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner).has_stream
+    }
+
+    fn set_has_stream(&self, has_stream: bool) {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner).has_stream = has_stream;
+    }
+
     pub(crate) fn stop(&self) {
         self.change(|inside| inside.stop = true);
     }
 
     /// Waits for a change; `None` if it is over.
-    fn take(&self) -> Option<(Option<Arrived>, Option<u64>, Option<String>)> {
+    fn take(&self) -> Option<(Option<Arrived>, Option<End>, Option<String>)> {
         let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         let mut inside = self
             .changed
@@ -158,6 +184,10 @@ impl Import {
         let mut local: Option<Local> = None;
         let mut not_before = None;
         while let Some((arrived, end, source)) = self.inbox.take() {
+            // What comes now is of another life.
+            if end == Some(End::Gone) {
+                self.end(&mut local);
+            }
             if let Some(arrived) = arrived
                 && not_before.is_none_or(|at| Instant::now() >= at)
             {
@@ -172,11 +202,18 @@ impl Import {
                     Err(error) => refuse(&self.shown, &error.to_string()),
                 }
             }
-            if end.is_some() && local.as_ref().map(|local| local.incarnation) == end {
-                local = None;
-                locked(&self.shown).state = ImportState::Ended;
+            if local.as_ref().is_some_and(|local| end == Some(End::Of(local.incarnation))) {
+                self.end(&mut local);
             }
+            self.inbox.set_has_stream(local.is_some());
             self.note(source.as_deref(), local.as_mut());
+        }
+    }
+
+    /// Ends the stream here, if there is one.
+    fn end(&self, local: &mut Option<Local>) {
+        if local.take().is_some() {
+            locked(&self.shown).state = ImportState::Ended;
         }
     }
 
@@ -226,7 +263,7 @@ impl Import {
         let mut shown = locked(&self.shown);
         shown.received += 1;
         shown.bytes += body.len() as u64;
-        shown.lost += lost;
+        shown.lost = shown.lost.saturating_add(lost);
         shown.state = ImportState::Live;
         Ok(())
     }

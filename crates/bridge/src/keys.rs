@@ -1,11 +1,16 @@
 //! The keys of a bridge in Zenoh: who has which stream, and where its frames are.
 //!
-//! `tenure/have/ID/HOST/NAME` is alive as long as a bridge has a stream, `tenure/frame/ID/NAME` is
-//! where its frames go. The id is the session's, so that two machines may have streams of one name.
+//! `tenure/have/ID/HOST` is alive as long as a bridge that exports streams, `tenure/have/ID/HOST/NAME`
+//! as long as it has a stream, and `tenure/frame/ID/NAME` is where its frames go. The id is the
+//! session's, so that two machines may have streams of one name.
 
+use tenure_stream::check_name;
 use zenoh::key_expr::OwnedKeyExpr;
 
 use crate::{Error, Result};
+
+/// The longest name of a machine.
+const LONGEST_HOST: usize = 64;
 
 /// Makes and reads keys under a prefix.
 #[derive(Debug, Clone)]
@@ -13,8 +18,17 @@ pub(crate) struct Keys {
     prefix: String,
 }
 
-/// A stream that some bridge has.
+/// What others say that they are or have.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// A bridge that exports streams, by its id.
+    Bridge(String),
+    /// A stream.
+    Stream(Token),
+}
+
+/// A stream that some bridge has.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Token {
     pub(crate) id: String,
     pub(crate) host: String,
@@ -35,7 +49,11 @@ impl Keys {
         format!("{}/have/{id}/{host}/{name}", self.prefix)
     }
 
-    /// All streams of all bridges.
+    pub(crate) fn here(&self, id: &str, host: &str) -> String {
+        format!("{}/have/{id}/{host}", self.prefix)
+    }
+
+    /// All bridges and all their streams.
     pub(crate) fn all(&self) -> String {
         format!("{}/have/*/*/**", self.prefix)
     }
@@ -44,13 +62,30 @@ impl Keys {
         format!("{}/frame/{id}/{name}", self.prefix)
     }
 
-    /// What a key says that [`Keys::have`] made; `None` if it did not.
-    pub(crate) fn read(&self, key: &str) -> Option<Token> {
+    /// What a key says; `None` if no bridge would say that. Whatever is believed here can be shown
+    /// in a terminal and be the name of a stream.
+    pub(crate) fn read(&self, key: &str) -> Option<Said> {
         let rest = key.strip_prefix(&self.prefix)?.strip_prefix("/have/")?;
         let mut parts = rest.splitn(3, '/');
-        let mut part = || parts.next().filter(|part| !part.is_empty()).map(str::to_owned);
-        Some(Token { id: part()?, host: part()?, name: part()? })
+        let mut part = || parts.next().filter(|part| is_plain(part)).map(str::to_owned);
+        let (id, host) = (part()?, part()?);
+        match parts.next() {
+            None => Some(Said::Bridge(id)),
+            Some(name) => {
+                check_name(name).ok()?;
+                Some(Said::Stream(Token { id, host, name: name.to_owned() }))
+            }
+        }
     }
+}
+
+/// Whether an id or the name of a machine can be this.
+fn is_plain(part: &str) -> bool {
+    (1..=LONGEST_HOST).contains(&part.len()) && part.chars().all(is_known)
+}
+
+fn is_known(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-._".contains(letter)
 }
 
 /// A pattern of names.
@@ -63,9 +98,8 @@ pub(crate) fn pattern(text: &str) -> Result<OwnedKeyExpr> {
 pub(crate) fn host() -> String {
     let name = rustix::system::uname();
     let name = name.nodename().to_string_lossy();
-    let known = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
-    let name: String =
-        name.chars().map(|letter| if known(letter) { letter } else { '-' }).collect();
+    let name = name.chars().take(LONGEST_HOST);
+    let name: String = name.map(|letter| if is_known(letter) { letter } else { '-' }).collect();
     if name.is_empty() { "unnamed".to_owned() } else { name }
 }
 
@@ -78,10 +112,28 @@ mod tests {
         let keys = Keys::new("plant/7").unwrap();
         let token = Token { id: "a1".into(), host: "edge.local".into(), name: "cam0/frame".into() };
         assert_eq!(keys.have(&token), "plant/7/have/a1/edge.local/cam0/frame");
-        assert_eq!(keys.read(&keys.have(&token)), Some(token.clone()));
-        assert!(pattern(&keys.all()).unwrap().includes(&pattern(&keys.have(&token)).unwrap()));
-        for other in ["plant/7/have/a1", "plant/7/have/a1/b", "plant/8/have/a/b/c", "plant/7", ""] {
+        assert_eq!(keys.read(&keys.have(&token)), Some(Said::Stream(token.clone())));
+        let bridge = keys.here("a1", "edge.local");
+        assert_eq!(keys.read(&bridge), Some(Said::Bridge("a1".into())));
+        let all = pattern(&keys.all()).unwrap();
+        for key in [keys.have(&token), bridge] {
+            assert!(all.includes(&pattern(&key).unwrap()), "{key}");
+        }
+        for other in ["plant/7/have/a1", "plant/8/have/a/b/c", "plant/7/frame/a/b", "plant/7", ""] {
             assert_eq!(keys.read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_no_stream_can_be_called_is_not_read() {
+        let keys = Keys::new("tenure").unwrap();
+        let long = "a".repeat(81);
+        for name in ["..", "../up", "a/../b", ".hidden", "a//b", "a/", "\u{1b}[2J", "a b", &long] {
+            assert_eq!(keys.read(&format!("tenure/have/1/host/{name}")), None, "{name:?}");
+        }
+        for host in ["\u{1b}[2J", "a b", "", &long] {
+            assert_eq!(keys.read(&format!("tenure/have/1/{host}/words")), None, "{host:?}");
+            assert_eq!(keys.read(&format!("tenure/have/{host}/host/words")), None, "{host:?}");
         }
     }
 
@@ -90,6 +142,6 @@ mod tests {
         assert!(matches!(Keys::new("a/**"), Err(Error::Prefix { .. })));
         assert!(matches!(Keys::new("/a"), Err(Error::Pattern { .. })));
         assert!(matches!(pattern("cam#"), Err(Error::Pattern { .. })));
-        assert!(!host().contains('/'));
+        assert!(is_plain(&host()));
     }
 }

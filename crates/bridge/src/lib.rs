@@ -24,8 +24,12 @@
 //! |---|---|
 //! | frames get lost, or the link is slow | numbers go on; consumers see how many were dropped |
 //! | the link is cut, or the other bridge is gone | it pauses, and [`Origin`] says so; it goes on by itself |
-//! | the producer there ends the stream | it ends |
+//! | the producer there ends the stream | it ends; if the link was cut then, as soon as that is known |
 //! | another producer there takes the name | it ends and begins anew, as it does there |
+//!
+//! Where two machines have a stream of one name, the one that was found first is repeated until it is
+//! gone; then the other, as another producer. [`BridgeBuilder::under`] tells them apart. One link
+//! carries one frame of a stream at a time, so a slow machine slows the others that have it.
 //!
 //! What was brought here is not carried on: a stream with an [`Origin`] is never exported, so that
 //! frames cannot go in circles. Whoever can reach the port can have the frames: Zenoh over plain TCP
@@ -65,6 +69,8 @@ mod export;
 mod import;
 #[cfg(all(linux_like, feature = "zenoh"))]
 mod keys;
+#[cfg(all(linux_like, feature = "zenoh"))]
+mod manager;
 #[cfg(all(linux_like, feature = "zenoh"))]
 mod report;
 #[cfg(all(linux_like, feature = "zenoh"))]

@@ -4,6 +4,8 @@
 //! are little-endian and fixed in width. Decoding checks every field against every other and against
 //! the length of the body, so that memory is only taken for what really came.
 
+use tenure_image::codec::MOST_PIXELS;
+use tenure_layout::{DType, PixelFormat};
 use tenure_stream::Spec;
 use tenure_stream::wire::{LONGEST_BLOB, LONGEST_DESCRIPTION};
 use tenure_tensor::TensorDyn;
@@ -28,8 +30,9 @@ const HEAD: usize = 4 + 2 + 1 + 1 + 5 * 8 + 2 * 4;
 const NO_TIME: u64 = u64::MAX;
 /// Larger numbers are lies: no stream has counted so far.
 const LAST_SEQUENCE: u64 = u64::MAX >> 2;
-/// LZ4 makes at most so many bytes of one.
+/// LZ4 and JPEG make at most so many bytes of one.
 const BEST_LZ4: usize = 255;
+const BEST_JPEG: usize = 1100;
 
 mod code {
     pub(super) const FRAME: u8 = 0;
@@ -122,9 +125,16 @@ pub enum Fault {
         /// Bytes that it should become.
         bytes: u64,
     },
-    /// A picture that is none.
-    #[error("it is said to be a picture, and its description is of {0}")]
-    NoPicture(String),
+    /// A JPEG file of what is not sent as one.
+    #[error(
+        "it is said to be jpeg, and described as {format} of {dtype}: that is u8 in rgb, bgr, grey, planar-rgb or nv12"
+    )]
+    NoPicture {
+        /// The format that it is described with.
+        format: &'static str,
+        /// The type of its elements.
+        dtype: DType,
+    },
     /// A body that cannot be unpacked.
     #[error("its body cannot be unpacked: {0}")]
     Body(String),
@@ -304,18 +314,33 @@ fn check_body(
     bytes: usize,
     body: usize,
 ) -> Result<(), Fault> {
+    let ratio = Err(Fault::Ratio { body: body as u64, bytes: bytes as u64 });
     match encoding {
         Encoding::Plain if body != bytes => {
             Err(Fault::Bytes { found: body as u64, expected: bytes as u64 })
         }
-        Encoding::Lz4 if bytes > body.saturating_mul(BEST_LZ4) => {
-            Err(Fault::Ratio { body: body as u64, bytes: bytes as u64 })
+        Encoding::Jpeg if !is_photograph(description) => {
+            let format = description.image.as_ref().map_or("no picture", |it| it.format.name());
+            Err(Fault::NoPicture { format, dtype: description.dtype })
         }
-        Encoding::Jpeg if description.image.is_none() => {
-            Err(Fault::NoPicture(format!("{} {:?}", description.dtype, description.shape)))
-        }
+        Encoding::Lz4 if bytes > body.saturating_mul(BEST_LZ4) => ratio,
+        Encoding::Jpeg if bytes > body.saturating_mul(BEST_JPEG) => ratio,
         _ => Ok(()),
     }
+}
+
+/// Whether JPEG can hold it: bytes of a format without alpha that pictures can be decoded into, sides
+/// that it can count, and no more pixels than are decoded.
+pub(crate) fn is_photograph(description: &Description) -> bool {
+    use PixelFormat::{Bgr, Grey, Nv12, PlanarRgb, Rgb};
+    let side = usize::from(u16::MAX);
+    description.image.as_ref().is_some_and(|image| {
+        description.dtype == DType::U8
+            && matches!(image.format, Rgb | Bgr | Grey | PlanarRgb | Nv12)
+            && image.width <= side
+            && image.height <= side
+            && image.width.saturating_mul(image.height) <= MOST_PIXELS
+    })
 }
 
 fn bounded(what: &'static str, found: u64, limit: u64) -> Result<(), Fault> {

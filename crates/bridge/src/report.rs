@@ -34,7 +34,7 @@ pub struct ExportReport {
     pub name: String,
     /// What it does now.
     pub state: ExportState,
-    /// Frames that were sent.
+    /// Frames that were given to the network, which may lose some: those that came are counted there.
     pub sent: u64,
     /// Bytes of their bodies.
     pub bytes: u64,
@@ -55,6 +55,8 @@ pub enum ExportState {
     Sending,
     /// It cannot be exported; the problem says why.
     Refused,
+    /// Its producer has ended it.
+    Ended,
 }
 
 /// A stream that is repeated here.

@@ -35,8 +35,10 @@ fn nonsense_is_counted_and_hurts_nobody() {
     let id = session.zid();
     // Names that no stream can have, and one that can.
     let liveliness = session.liveliness();
-    let bad = format!("tenure/have/{id}/host/..\u{7}bad name");
-    let _bad = liveliness.declare_token(bad).wait().unwrap();
+    let bad = ["..\u{7}bad name", "../up", "a/../../etc/passwd", ".hidden", "\u{1b}[2J"];
+    let bad = bad.map(|name| {
+        liveliness.declare_token(format!("tenure/have/{id}/host/{name}")).wait().unwrap()
+    });
     let _good = liveliness.declare_token(format!("tenure/have/{id}/host/words")).wait().unwrap();
     // Nothing is dropped on the way: every single one has to be refused.
     let frames = session
@@ -102,7 +104,62 @@ fn nonsense_is_counted_and_hurts_nobody() {
     // Counted after it was published.
     until("the count", || shown().received == 3);
     assert_eq!(shown().state, ImportState::Live);
-    // The name that cannot be is refused when its first frame comes, and says so.
+    // Names that cannot be are not repeated, and not shown either.
     let report = bridge.report();
-    assert_eq!(report.imports.len(), 2, "{report:?}");
+    assert_eq!((report.imports.len(), report.remote.len()), (1, 1), "{report:?}");
+    drop(bad);
+}
+
+#[test]
+fn numbers_that_jump_are_counted_without_end() {
+    let two = Two::new();
+    let bridge = two.bridge_here().import("words").open().unwrap();
+    let session = peer(&two);
+    let id = session.zid();
+    let token = format!("tenure/have/{id}/host/words");
+    let _token = session.liveliness().declare_token(token).wait().unwrap();
+    let frames = session
+        .declare_publisher(format!("tenure/frame/{id}/words"))
+        .congestion_control(CongestionControl::Block)
+        .wait()
+        .unwrap();
+    until("the subscription", || frames.matching_status().wait().unwrap().matching());
+    let tensor = TensorDyn::new(&[16], DType::U8, None, None).unwrap();
+    let shown = || bridge.report().imports.remove(0);
+    // Lives of a producer that each lose a quarter of all numbers.
+    for (count, (life, sequence)) in
+        (1..=6).flat_map(|life| [(life, 0), (life, u64::MAX >> 2)]).enumerate()
+    {
+        let (head, body) = frame(&tensor, sequence);
+        let head = Head { incarnation: life, ..head };
+        frames.put(body).attachment(Packet::Frame(Box::new(head)).encode()).wait().unwrap();
+        until("a frame", || shown().received == count as u64 + 1);
+    }
+    assert_eq!(shown().lost, u64::MAX);
+    assert_eq!(shown().state, ImportState::Live);
+}
+
+#[test]
+fn names_that_are_gone_make_room() {
+    let two = Two::new();
+    let bridge = two.bridge_here().import("**").open().unwrap();
+    let session = peer(&two);
+    let id = session.zid();
+    let declare = |name: String| {
+        session.liveliness().declare_token(format!("tenure/have/{id}/host/{name}")).wait().unwrap()
+    };
+    let known = || bridge.report().imports.len();
+    // As many as are repeated at once, and one more.
+    let many: Vec<_> = (0..256).map(|at| declare(format!("made-up/{at}"))).collect();
+    until("the names", || known() == 256);
+    let _more = declare("one/more".to_owned());
+    until("the other name", || bridge.report().remote.len() == 257);
+    let repeats = |name: &str| bridge.report().imports.iter().any(|it| it.name == name);
+    assert!(!repeats("one/more"));
+    drop(many);
+    until("room", || repeats("one/more"));
+    until("the end of the names", || bridge.report().remote.len() == 1);
+    let _real = declare("words".to_owned());
+    until("more room", || repeats("words"));
+    assert_eq!(known(), 256);
 }

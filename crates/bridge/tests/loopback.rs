@@ -242,6 +242,30 @@ fn a_bridge_that_comes_back_is_known_again() {
 }
 
 #[test]
+fn two_bridges_of_one_stream_stand_in_for_each_other() {
+    let (two, other) = (Two::new(), Two::new());
+    let first = || two.bridge_here().export("words").open().unwrap();
+    let second = || Bridge::builder().directory(two.here()).listen(&other.address).export("words");
+    let there = two.bridge_there().connect(&other.address).import("words").open().unwrap();
+    let both = || until("both bridges", || there.report().remote.len() == 2);
+    let (one, another) = (first(), second().open().unwrap());
+    let mut publisher = words(two.here(), "words", 100);
+    let mut subscriber = join(&two, "words", &mut publisher);
+    let incarnation = one_through(&mut publisher, &mut subscriber).incarnation();
+    both();
+    // It is one stream, and no frame of it comes twice.
+    assert_eq!(there.report().imports.len(), 1);
+    // Whichever of them brings the frames: it is one of the two that go.
+    drop(one);
+    assert_eq!(one_through(&mut publisher, &mut subscriber).incarnation(), incarnation);
+    let _one = first();
+    both();
+    drop(another);
+    assert_eq!(one_through(&mut publisher, &mut subscriber).incarnation(), incarnation);
+    assert_eq!(there.report().imports[0].state, ImportState::Live);
+}
+
+#[test]
 fn others_are_found_by_name() {
     let two = Two::new();
     let here = two.bridge_here().export("cam0/*").export("other").open().unwrap();
@@ -289,6 +313,8 @@ fn what_cannot_be_is_refused() {
     assert!(words.starts_with("`cam#` cannot name streams"), "{words}");
     let words = open(Bridge::builder().prefix("a/**"));
     assert!(words.contains("leave * and ** out"), "{words}");
+    let words = open(Bridge::builder().under("../up"));
+    assert!(words.starts_with("`../up` is no name for a stream"), "{words}");
     let words = open(Bridge::builder().listen("carrier-pigeon/0"));
     assert!(words.contains("failed"), "{words}");
     let two = Two::new();

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// What `tenure bridge` is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Let others have these streams (default: all)
+    /// Let others have these (default: all, unless --import)
     #[arg(long, value_name = "NAME")]
     export: Vec<String>,
 
@@ -63,11 +63,12 @@ A bridge on each machine, over Zenoh: one exports streams as an ordinary
 consumer, another publishes them again under the same name, with their numbers,
 times and blobs. Frames are dropped rather than queued. When the link is cut,
 streams pause, and go on when it is back. What was brought here is not carried
-on, so nothing goes in circles.
+on, so nothing goes in circles. Where several have a stream, the first found is
+repeated, and another when that is gone.
 
 Told neither where to listen nor where to connect, it looks for others in the
-local network. Whoever reaches the address gets the frames: use networks that
-you trust.
+local network. Whoever reaches the address gets the frames, and can send some:
+use networks that you trust.
 
 Builds have it with the feature bridge:
   cargo run --release --features bridge -- bridge --listen tcp/0.0.0.0:7447

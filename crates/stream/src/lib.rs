@@ -79,7 +79,7 @@ mod subscriber;
 #[cfg(all(linux_like, feature = "async"))]
 pub use asynchronous::AsyncSubscriber;
 #[cfg(linux_like)]
-pub use directory::{VARIABLE, directory};
+pub use directory::{VARIABLE, check_name, directory};
 #[cfg(linux_like)]
 pub use error::{Error, Result};
 #[cfg(linux_like)]

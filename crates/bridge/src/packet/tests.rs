@@ -124,7 +124,7 @@ proptest! {
             if head.encoding == Encoding::Plain {
                 prop_assert_eq!(head.bytes, body.len());
             }
-            prop_assert!(head.bytes <= body.len().max(1) * BEST_LZ4);
+            prop_assert!(head.bytes <= body.len().max(1) * BEST_JPEG);
         }
     }
 }
@@ -190,11 +190,33 @@ fn lies_are_refused_without_work() {
         Fault::Impossible(_)
     ));
     assert_eq!(lie(&|head| head.encoding = Encoding::Lz4, 1), Fault::Ratio { body: 1, bytes: 256 });
-    assert!(matches!(lie(&|head| head.encoding = Encoding::Jpeg, 100), Fault::NoPicture(_)));
+    let jpeg = lie(&|head| head.encoding = Encoding::Jpeg, 100);
+    assert_eq!(jpeg, Fault::NoPicture { format: "no picture", dtype: DType::F32 });
     let mut version = Packet::End { incarnation: 0 }.encode();
     version[4] = 9;
     assert_eq!(Packet::decode(&version, 0), Err(Fault::Version { found: 9 }));
     assert_eq!(Packet::decode(b"GET / HTTP/1.1", 0), Err(Fault::NotOurs { found: 0x2054_4547 }));
+}
+
+#[test]
+fn pictures_cost_no_more_than_their_files_can_hold() {
+    let read = |tensor: &TensorDyn, body: usize| {
+        let head = Head { encoding: Encoding::Jpeg, ..head(tensor) };
+        Packet::decode(&Packet::Frame(Box::new(head)).encode(), body)
+    };
+    // Megabytes of picture in a few bytes.
+    let large = picture(PixelFormat::Grey, 4096, 4096);
+    let bytes = 4096 * 4096;
+    assert_eq!(read(&large, 300), Err(Fault::Ratio { body: 300, bytes }));
+    assert!(read(&large, bytes as usize / 1000).is_ok());
+    // What we never send so is not unpacked either.
+    let alpha = picture(PixelFormat::Rgba, 8, 8);
+    assert_eq!(read(&alpha, 300), Err(Fault::NoPicture { format: "rgba", dtype: DType::U8 }));
+    // The best that there is: one colour.
+    let plain = picture(PixelFormat::Grey, 4096, 4096);
+    let mut best = head(&plain);
+    let file = pack(&plain, &mut best, Compression::Jpeg { quality: 1 }).unwrap();
+    assert!(Packet::decode(&Packet::Frame(Box::new(best)).encode(), file.len()).is_ok());
 }
 
 #[test]

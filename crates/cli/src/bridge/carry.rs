@@ -96,6 +96,7 @@ fn export_state(export: &ExportReport) -> String {
         ExportState::Idle => "nobody wants it".to_owned(),
         ExportState::Sending => "sending".to_owned(),
         ExportState::Refused => format!("not sent: {}", problem()),
+        ExportState::Ended => "ended by its producer".to_owned(),
         _ => "in a state that this build does not know".to_owned(),
     }
 }
