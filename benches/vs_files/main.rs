@@ -144,7 +144,6 @@ fn warm(bench: &mut Bench, model: &Model, python: &Python) -> Result<(), Error> 
         std::fs::read(model.path())?;
         row.target(1.0 / 0.9)
             .rounds(ROUNDS)
-            .fastest()
             .ours(|| on_the_wall(|| load(model, &pool)))
             .rival("memcpy", || {
                 on_the_wall(|| {

@@ -51,6 +51,7 @@ pub(crate) fn tasks() -> Vec<Task> {
             (Rgb, DType::U8, (320, 320)),
             1.0 / 4.0,
         ),
+        task("NV12 1080p to 960 RGB u8", (Nv12, HD), (Rgb, DType::U8, (960, 960)), 1.0 / 4.0),
         task("NV12 4K to 640 RGB u8", (Nv12, UHD), (Rgb, DType::U8, MODEL), 1.0 / 4.0),
         task("YUYV 1080p to 640 RGB u8", (Yuyv, HD), (Rgb, DType::U8, MODEL), 1.0 / 4.0),
         task("RGBA 1080p to 640 RGB u8", (Rgba, HD), (Rgb, DType::U8, MODEL), 1.0 / 1.5),

@@ -168,6 +168,12 @@ pub(crate) fn rows(bench: &mut Bench) -> Result<(), Error> {
         let (mut three, mut one) = (Streaming::new(FRAME, 3)?, Streaming::new(FRAME, 1)?);
         row.target(1.1).ours(|| three.measure()).rival("one consumer", || one.measure()).measure();
     }
+    // What the row above cannot go below: three processes are woken and get nothing. Where that is
+    // twice one, it says nothing about streams.
+    if let Some(row) = bench.row("three eventfds beside one", Unit::Nanoseconds) {
+        let (mut three, mut one) = (Bells::new(3, event)?, Bells::new(1, event)?);
+        row.target(2.0).ours(|| three.measure()).rival("one eventfd", || one.measure()).measure();
+    }
     let quick = bench.quick();
     if let Some(row) = bench.row("one way to Python beside Rust", Unit::Nanoseconds) {
         let python = Python::new("benches/vs_streams/consumer.py", quick);

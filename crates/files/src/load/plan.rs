@@ -101,17 +101,17 @@ impl Plan {
         let length = usize::try_from(file.end - first).unwrap_or(usize::MAX);
         let whole = length.checked_next_multiple_of(BLOCK).unwrap_or(usize::MAX);
         let before = usize::try_from(file.start - first).unwrap_or(0);
-        for begin in (0..whole).step_by(PIECE) {
-            let end = begin.saturating_add(PIECE).min(whole);
+        let mut begin = 0;
+        while begin < whole {
+            let at = first + begin as u64;
+            // Up to the next multiple of a piece in the file: the system has what it read in
+            // large pages, which it maps at once if they are whole.
+            let more = PIECE - (at % PIECE as u64) as usize;
+            let end = begin.saturating_add(more).min(whole);
             let need = before.max(begin) - begin..length.min(end) - begin;
             let window = start.saturating_add(begin)..start.saturating_add(end);
-            self.pieces.push(Piece {
-                shard,
-                at: first + begin as u64,
-                window,
-                need,
-                how: How::Blocks,
-            });
+            self.pieces.push(Piece { shard, at, window, need, how: How::Blocks });
+            begin = end;
         }
         self.bytes = start.saturating_add(whole);
     }

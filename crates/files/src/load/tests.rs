@@ -29,6 +29,11 @@ fn neighbours_are_read_together() {
     let large = entry(1, 3 * PIECE, 0);
     let plan = Plan::new(&[&large], 1);
     assert_eq!((plan.bytes, plan.pieces.len()), (3 * PIECE + BLOCK, 4));
+    // Pieces end where those of the whole file do.
+    let large = entry(3 * BLOCK as u64, 2 * PIECE, 0);
+    let ends = Plan::new(&[&large], 1).pieces.into_iter().map(|piece| piece.window.end);
+    let first = PIECE - 3 * BLOCK;
+    assert_eq!(ends.collect::<Vec<_>>(), [first, first + PIECE, 2 * PIECE]);
 }
 
 #[test]

@@ -22,6 +22,8 @@ mod fixed;
 mod kernels;
 mod picked;
 mod prepare;
+mod regular;
+mod scratch;
 mod strip;
 mod threads;
 

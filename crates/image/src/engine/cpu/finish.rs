@@ -3,8 +3,6 @@
 
 use std::ops::Range;
 
-use smallvec::SmallVec;
-
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::{Columns, Finished, Out};
 use crate::engine::cpu::prepare::{How, Store, Tile};
@@ -14,7 +12,11 @@ impl Strip<'_> {
     /// Where the numbers of a component are before the colour matrix.
     fn plain(&self, component: usize) -> usize {
         let scratch = &self.pass.scratch;
+        let regular = self.pass.regular.as_ref().and_then(|all| all.get(component));
         match (self.pass.along.get(component), self.pass.straight) {
+            (Some(Some(_)), true) if matches!(regular, Some(Some(_))) => {
+                scratch.resized[component].start
+            }
             (Some(Some(_)), true) => scratch.rows[component].start + scratch.skip[component],
             (Some(Some(_)), false) => scratch.resized[component].start,
             _ => scratch.opaque.start,
@@ -63,11 +65,10 @@ impl Strip<'_> {
     pub(super) unsafe fn store_row(&self, tile: &Tile, row: usize, numbers: &[i16]) {
         for store in &self.pass.stores {
             let n = tile.outputs.len();
-            let rows = store.order.iter().map(|&index| &numbers[self.finished(index)..][..n]);
-            let rows: SmallVec<[&[i16]; 4]> = rows.collect();
+            let row_of = |index: usize| &numbers[self.finished(index)..][..n];
             let at = (self.pass.left + tile.outputs.start, self.pass.top + row);
             // SAFETY: the caller's promise.
-            unsafe { self.store(store, &rows, n, at) };
+            unsafe { self.store(store, row_of, n, at) };
         }
     }
 
@@ -82,11 +83,14 @@ impl Strip<'_> {
         numbers: &[i16],
     ) -> bool {
         let (pass, pixels) = (self.pass, tile.outputs.len());
-        let Some(kernel) = self.kernels.store_columns else { return false };
-        if !pass.rgb_bytes || self.transposed || pixels < LANES {
-            return false;
-        }
-        let place = (pass.left + tile.outputs.start, rows.start);
+        let (kernel, place) = if self.transposed {
+            (self.kernels.store_turned, (pass.left + rows.start, tile.outputs.start))
+        } else {
+            let wide = pixels >= LANES;
+            let kernel = self.kernels.store_columns.filter(|_| wide);
+            (kernel, (pass.left + tile.outputs.start, rows.start))
+        };
+        let Some(kernel) = kernel.filter(|_| pass.rgb_bytes) else { return false };
         let Some((out, strides)) = self.out(place.0, place.1) else { return false };
         let columns = Columns {
             from: self.before_matrix().map(|start| &numbers[start..][..pixels * LANES]),
@@ -131,14 +135,13 @@ impl Strip<'_> {
         if self.transposed {
             for (at, output) in tile.outputs.clone().enumerate() {
                 for store in &pass.stores {
-                    let column = |&index: &usize| {
+                    let column = |index: usize| {
                         let at = if self.is_opaque(index) { 0 } else { at * LANES };
                         &numbers[self.finished(index) + at..][..LANES]
                     };
-                    let columns: SmallVec<[&[i16]; 4]> = store.order.iter().map(column).collect();
                     let at = (pass.left + rows.start, pass.top + output);
                     // SAFETY: the caller's promise.
-                    unsafe { self.store(store, &columns, rows.len(), at) };
+                    unsafe { self.store(store, column, rows.len(), at) };
                 }
             }
             return;
@@ -155,14 +158,13 @@ impl Strip<'_> {
         }
         for row in 0..rows.len() {
             for store in &pass.stores {
-                let row_of = |&index: &usize| match self.is_opaque(index) {
+                let row_of = |index: usize| match self.is_opaque(index) {
                     true => &numbers[pass.scratch.opaque.start..][..n],
                     false => &numbers[pass.scratch.finished[index].row(row, n)],
                 };
-                let finished: SmallVec<[&[i16]; 4]> = store.order.iter().map(row_of).collect();
                 let at = (pass.left + tile.outputs.start, pass.top + rows.start + row);
                 // SAFETY: the caller's promise.
-                unsafe { self.store(store, &finished, n, at) };
+                unsafe { self.store(store, row_of, n, at) };
             }
         }
     }
@@ -171,8 +173,22 @@ impl Strip<'_> {
     ///
     /// # Safety
     /// As [`Strip::run`].
-    unsafe fn store(&self, store: &Store, rows: &[&[i16]], pixels: usize, (x, y): (usize, usize)) {
+    #[inline]
+    unsafe fn store<'n>(
+        &self,
+        store: &Store,
+        row_of: impl Fn(usize) -> &'n [i16],
+        pixels: usize,
+        (x, y): (usize, usize),
+    ) {
         let Some(plane) = self.target.get(store.plane) else { return };
+        // Each is written where it stays: a list that is moved is read in larger pieces than it
+        // was written, which waits for every store before it, those of pixels in far rows too.
+        let mut rows: [&[i16]; 4] = [&[]; 4];
+        for (row, &index) in rows.iter_mut().zip(&store.order) {
+            *row = row_of(index);
+        }
+        let rows = &rows[..store.order.len().min(4)];
         let out = plane.row(y).wrapping_add(x * rows.len() * store.element);
         let finished = Finished { rows, fraction: self.pass.fraction, pixels };
         // SAFETY: the content rectangle is inside the image, by construction of the geometry, and

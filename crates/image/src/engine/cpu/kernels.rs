@@ -129,7 +129,11 @@ pub(crate) enum Real {
     I8,
 }
 
+/// Where a number is, or a row of them from there on, and its weight.
+pub(crate) type Place = (usize, i16);
+
 type HorizontalKernel = unsafe fn(Along<'_>, &[&[i16]], &mut [&mut [i16]]);
+type StoreKernel = unsafe fn(Columns<'_>, Out, [usize; 3]);
 type MatrixKernel = unsafe fn(&FixedMatrix, [&[i16]; 3], [&mut [i16]; 3]);
 
 /// What joins rows of luma in bytes, to be stored as bytes of red, green and blue.
@@ -213,9 +217,15 @@ pub(crate) struct Kernels {
     /// Each output column is the weighted sum of a run of columns: the same for several
     /// components, each of which has its first column and its outputs.
     pub(crate) horizontal: HorizontalKernel,
+    /// The sum of rows that begin at these places, each with its weight: products are rounded one
+    /// by one, as those of `horizontal` are.
+    pub(crate) weighted: unsafe fn(&[i16], &[Place], &mut [i16]),
     /// A band of at least [`LANES`] columns through a matrix and stored as bytes; where there is
     /// none, `matrix`, `to_rows` and `store_bytes` do it.
-    pub(crate) store_columns: Option<unsafe fn(Columns<'_>, Out, [usize; 3])>,
+    pub(crate) store_columns: Option<StoreKernel>,
+    /// The same with every column as a row: any number of them. There is room for as many pixels
+    /// in each as the band has rows.
+    pub(crate) store_turned: Option<StoreKernel>,
     /// Three rows through a colour matrix.
     pub(crate) matrix: MatrixKernel,
     /// Twice as many numbers, each between its neighbours by these weights: of the one before and

@@ -2,7 +2,7 @@
 //!
 //! Rows are made in bands of [`LANES`]: summed down row by row, turned into columns, resized and
 //! put through the colour matrix as columns, and turned back to be stored. Where nothing is
-//! resized along the row, rows stay rows.
+//! resized along the row, or all of it with the same weights, rows stay rows.
 #![expect(unsafe_code, reason = "hands addresses of held rows to kernels")]
 
 use std::ops::Range;
@@ -78,7 +78,10 @@ impl Strip<'_> {
                 // SAFETY: the caller's promise.
                 unsafe {
                     if pass.straight {
-                        self.sum_rows(tile, 0, rows.start, picked, numbers);
+                        match &pass.regular {
+                            Some(regular) => self.resize_row(regular, tile, rows.start, numbers),
+                            None => self.sum_rows(tile, 0, rows.start, picked, numbers),
+                        }
                         self.colour(tile.outputs.len(), numbers);
                         self.store_row(tile, rows.start, numbers);
                         continue;
@@ -174,7 +177,7 @@ impl Strip<'_> {
     ///
     /// # Safety
     /// Rows of the plane must hold `n` groups.
-    unsafe fn sum_row(&self, shape: Shape, sum: Sum<'_>, n: usize, numbers: &mut [i16]) {
+    pub(super) unsafe fn sum_row(&self, shape: Shape, sum: Sum<'_>, n: usize, numbers: &mut [i16]) {
         let (kernels, scratch) = (self.kernels, &self.pass.scratch);
         let own = |component: usize, len: usize| scratch.rows[component].row(0, len);
         let mixed = |index: usize, len: usize| scratch.mixed[index]..scratch.mixed[index] + len;

@@ -4,6 +4,7 @@ use tenure_layout::{DType, PixelFormat, Region};
 use tenure_tensor::{TensorDyn, TensorMemory};
 
 use super::Cpu;
+use super::prepare::Prepared;
 use super::threads::Threads;
 use crate::engine::Engine;
 use crate::engine::reference::Reference;
@@ -22,16 +23,34 @@ fn image(width: usize, height: usize, format: PixelFormat, dtype: DType) -> Tens
 }
 
 fn compare(from: PixelFormat, to: PixelFormat, convert: &Convert) {
+    compare_sizes((19, 7), (9, 18), from, to, convert);
+}
+
+fn compare_sizes(
+    (width, height): (usize, usize),
+    into: (usize, usize),
+    from: PixelFormat,
+    to: PixelFormat,
+    convert: &Convert,
+) {
     let dtype = if from == PixelFormat::P010 { DType::U16 } else { DType::U8 };
-    let source = image(19, 7, from, dtype);
-    let (one, other) = (image(9, 18, to, DType::U8), image(9, 18, to, DType::U8));
+    let source = image(width, height, from, dtype);
+    let [one, other] = [0, 1].map(|_| image(into.0, into.1, to, DType::U8));
     let cpu = Cpu::with_kernels(super::kernels::best(), Threads::One);
     cpu.run(&Job::new(&source, &one, convert).unwrap()).unwrap();
     Reference.run(&Job::new(&source, &other, convert).unwrap()).unwrap();
     let (one, other) = (one.map_read().unwrap(), other.map_read().unwrap());
     for (at, (a, b)) in one.as_slice().iter().zip(other.as_slice()).enumerate() {
-        assert!(a.abs_diff(*b) <= 1, "{from} to {to} at {at}: {a}, not {b}");
+        assert!(a.abs_diff(*b) <= 1, "{from} to {to} {into:?} at {at}: {a}, not {b}");
     }
+}
+
+/// Whether rows become half as long without becoming columns.
+fn is_regular(size: (usize, usize), into: (usize, usize), from: PixelFormat, to: &Convert) -> bool {
+    let source = image(size.0, size.1, from, DType::U8);
+    let target = image(into.0, into.1, PixelFormat::Rgb, DType::U8);
+    let job = Job::new(&source, &target, to).unwrap();
+    Prepared::new(&job.recipe).passes.iter().all(|pass| pass.regular.is_some())
 }
 
 #[test]
@@ -71,6 +90,55 @@ fn single_samples() {
         for to in [PixelFormat::Bgr, PixelFormat::Nv12, PixelFormat::PlanarRgba] {
             for convert in [&nearest, &thirds, &mirrored] {
                 compare(from, to, convert);
+            }
+        }
+    }
+}
+
+#[test]
+fn half_the_size() {
+    use PixelFormat::*;
+    let widths = [1, 2, 3, 4, 7, 8, 15, 16, 17, 18, 31, 32, 33, 64, 65, 100];
+    for filter in [Filter::Antialiased, Filter::Bilinear, Filter::Area, Filter::Lanczos3] {
+        let convert = Convert::new().with_filter(filter);
+        for width in widths {
+            for from in [Nv12, Nv21, Nv16, Nv24, I420, Grey, PlanarRgb, Yuyv, Rgba, P010] {
+                compare_sizes((2 * width, 6), (width, 5), from, Rgb, &convert);
+                compare_sizes((2 * width, 8), (width, 4), from, PlanarRgb, &convert);
+            }
+        }
+    }
+    let antialiased = Convert::new().with_filter(Filter::Antialiased);
+    for from in [Nv12, Nv21, Nv16, I420, Grey, PlanarRgb] {
+        assert!(is_regular((128, 6), (64, 5), from, &antialiased), "{from}");
+    }
+    // Samples that lie apart in memory, or are more than two for an output, or not whole.
+    for from in [Nv24, Yuyv, Rgba] {
+        assert!(!is_regular((128, 6), (64, 5), from, &antialiased), "{from}");
+    }
+    assert!(!is_regular((128, 6), (32, 5), Nv12, &antialiased));
+    assert!(!is_regular((129, 6), (64, 5), Nv12, &antialiased));
+    // A part of the picture, whose neighbours do not count, at any place.
+    for left in 0..5 {
+        let cropped = antialiased.clone().with_crop(Region::new(left, 1, 80, 8));
+        compare_sizes((93, 11), (40, 4), Nv12, Bgra, &cropped);
+        compare_sizes((93, 11), (40, 4), I420, Grey, &cropped);
+        compare_sizes((93, 11), (40, 4), Grey, Nv12, &cropped);
+    }
+    let mirrored = antialiased.with_flips(true, false);
+    compare_sizes((128, 6), (64, 5), Nv12, Rgb, &mirrored);
+}
+
+#[test]
+fn turned_by_a_quarter() {
+    use PixelFormat::*;
+    for rotation in [Rotation::Quarter, Rotation::ThreeQuarters] {
+        for (width, height) in [(1, 1), (5, 3), (16, 16), (17, 33), (40, 18), (64, 31)] {
+            let turned = Convert::new().with_rotation(rotation).with_fit(Fit::letterbox(7));
+            for to in [Rgb, Bgr, Rgba, Grey, PlanarRgb, PlanarRgba, Nv12] {
+                for from in [Nv12, Rgb, Grey] {
+                    compare_sizes((2 * width, height), (height, width), from, to, &turned);
+                }
             }
         }
     }

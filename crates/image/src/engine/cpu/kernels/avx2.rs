@@ -15,10 +15,13 @@ mod horizontal;
 mod lanes;
 mod matrix;
 mod mixed;
+mod pixel;
 mod store_bytes;
 mod store_real;
 mod turn;
+mod turned;
 mod vertical;
+mod weighted;
 mod wide;
 
 pub(crate) static KERNELS: Kernels = Kernels {
@@ -32,10 +35,12 @@ pub(crate) static KERNELS: Kernels = Kernels {
     to_columns: turn::to_columns,
     to_rows: turn::to_rows,
     horizontal: horizontal::horizontal,
+    weighted: weighted::weighted,
     matrix: matrix::matrix,
     double: mixed::double,
     mixed: mixed::mixed,
     store_columns: Some(finish::store_columns),
+    store_turned: Some(turned::store_turned),
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
 };

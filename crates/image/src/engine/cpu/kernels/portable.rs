@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 
-use super::{Along, ChromaRow, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap};
+use super::{Along, ChromaRow, Finished, Kernels, Mixed, Out, Place, Real, Scale, Sum, Tap};
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
 pub(crate) static KERNELS: Kernels = Kernels {
@@ -17,10 +17,12 @@ pub(crate) static KERNELS: Kernels = Kernels {
     to_columns,
     to_rows,
     horizontal,
+    weighted,
     matrix,
     double,
     mixed,
     store_columns: None,
+    store_turned: None,
     store_bytes,
     store_real,
 };
@@ -190,6 +192,20 @@ pub(super) unsafe fn to_rows(columns: &[i16], stride: usize, to: &mut [i16]) {
         for (row, value) in column.iter().enumerate() {
             to[row * stride + at] = *value;
         }
+    }
+}
+
+/// Samples, each with its weight.
+pub(crate) fn sum(samples: impl Iterator<Item = (i16, i16)>) -> i16 {
+    samples.fold(0i16, |sum, (sample, weight)| sum.wrapping_add(part(sample, weight)))
+}
+
+/// # Safety
+/// None is needed; the type is that of the table.
+#[inline(always)]
+pub(super) unsafe fn weighted(from: &[i16], rows: &[Place], out: &mut [i16]) {
+    for (at, out) in out.iter_mut().enumerate() {
+        *out = sum(rows.iter().map(|(start, weight)| (from[start + at], *weight)));
     }
 }
 

@@ -98,6 +98,22 @@ fn sums_of_rows() {
 }
 
 #[test]
+fn weighted_rows() {
+    let from = numbers(1000, 8, 32_640);
+    let rows = [(0, 4096), (3, 12_288), (400, -900), (331, 12_288), (7, 32_767), (600, 1)];
+    for len in LENGTHS {
+        for count in 0..=rows.len() {
+            // SAFETY: the kernels are those of this processor.
+            both("weighted rows", |kernels| unsafe {
+                let mut out = vec![0; len];
+                (kernels.weighted)(&from, &rows[..count], &mut out);
+                out
+            });
+        }
+    }
+}
+
+#[test]
 fn numbers_change_places() {
     for len in LENGTHS {
         let mixed = numbers(3 * len, 5, 30_000);
@@ -235,6 +251,57 @@ fn columns_are_stored() {
                 // SAFETY: the kernels are those of this processor, and there is room.
                 unsafe { kernel(columns, to, [stride; 3]) };
                 let expected = stored_one_by_one(columns, packed, len);
+                assert!(out == expected, "{len} pixels, {rows} rows, packed {packed:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_are_stored_as_rows() {
+    let Some(kernel) = best().store_turned else { return };
+    let matrices = [Matrix::to_rgb(Colour::HD), Matrix::to_yuv(Colour::JPEG)];
+    let [to_rgb, to_yuv] = matrices.map(|matrix| FixedMatrix::new(&matrix, 7));
+    let plain = &portable::KERNELS;
+    for len in LENGTHS {
+        let parts = [11, 12, 13].map(|seed| numbers(len * LANES, seed, 32_640));
+        let from = [&parts[0][..], &parts[1], &parts[2]];
+        for (matrix, rows) in [(None, 16), (Some(&to_rgb), 16), (Some(&to_yuv), 5), (None, 9)] {
+            let fraction = if matrix.is_some() { 5 } else { 7 };
+            let flip = if rows == 5 { 0x80 } else { 0 };
+            let columns = Columns { from, matrix, fraction, flip, rows, pixels: len };
+            let mut colours = parts.clone();
+            let [a, b, c] = &mut colours;
+            // SAFETY: the portable kernels run everywhere.
+            matrix.inspect(|matrix| unsafe { (plain.matrix)(matrix, from, [a, b, c]) });
+            for packed in [Some(false), Some(true), None] {
+                // Rows are a little longer than the pixels that are stored.
+                let stride = 3 * (LANES + 1);
+                let (mut out, mut expected) =
+                    (vec![9u8; 3 * len * stride], vec![9u8; 3 * len * stride]);
+                let first = out.as_mut_ptr();
+                let plane = |index: usize| index * len * stride;
+                let to = match packed {
+                    Some(blue_first) => Out::Packed { at: first, blue_first },
+                    None => Out::Planes([0, 1, 2].map(|index| first.wrapping_add(plane(index)))),
+                };
+                // SAFETY: the kernels are those of this processor, and there is room.
+                unsafe { kernel(columns, to, [stride; 3]) };
+                for pixel in 0..len {
+                    let own = |colour: usize| &colours[colour][pixel * LANES..][..rows];
+                    let [a, b, c] = [own(0), own(1), own(2)];
+                    let stored: Vec<(usize, Vec<&[i16]>)> = match packed {
+                        Some(false) => vec![(0, vec![a, b, c])],
+                        Some(true) => vec![(0, vec![c, b, a])],
+                        None => vec![(plane(0), vec![a]), (plane(1), vec![b]), (plane(2), vec![c])],
+                    };
+                    for (start, own) in stored {
+                        let whole = Finished { rows: &own, fraction, pixels: rows };
+                        let at = expected[start + pixel * stride..].as_mut_ptr();
+                        // SAFETY: there is room for a row of pixels.
+                        unsafe { (plain.store_bytes)(whole, flip, at) };
+                    }
+                }
                 assert!(out == expected, "{len} pixels, {rows} rows, packed {packed:?}");
             }
         }

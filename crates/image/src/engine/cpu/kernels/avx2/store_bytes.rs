@@ -13,7 +13,7 @@ pub(super) unsafe fn store_bytes(finished: Finished<'_>, flip: u8, out: *mut u8)
     assert!(rows.iter().all(|row| row.len() >= pixels));
     if pixels < 32 {
         // SAFETY: the caller's promise.
-        return unsafe { portable::store_bytes(finished, flip, out) };
+        return unsafe { few(finished, flip, out) };
     }
     // SAFETY: the caller's promise, and rows are long enough.
     unsafe {
@@ -30,6 +30,32 @@ pub(super) unsafe fn store_bytes(finished: Finished<'_>, flip: u8, out: *mut u8)
             }
             _ => portable::store_bytes(finished, flip, out),
         }
+    }
+}
+
+/// Fewer than 32 pixels, by way of a block of our own: bands are sixteen pixels wide in a picture
+/// that is turned.
+///
+/// # Safety
+/// As [`store_bytes`], with rows as long as there are pixels.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn few(finished: Finished<'_>, flip: u8, out: *mut u8) {
+    let Finished { rows, fraction, pixels } = finished;
+    if rows.is_empty() || rows.len() > 4 {
+        // SAFETY: the caller's promise.
+        return unsafe { portable::store_bytes(finished, flip, out) };
+    }
+    let (mut numbers, mut bytes) = ([[0i16; 32]; 4], [0u8; 4 * 32]);
+    for (row, numbers) in rows.iter().zip(&mut numbers) {
+        numbers[..pixels].copy_from_slice(&row[..pixels]);
+    }
+    let [a, b, c, d] = &numbers;
+    let all: [&[i16]; 4] = [a, b, c, d];
+    let whole = Finished { rows: &all[..rows.len()], fraction, pixels: 32 };
+    // SAFETY: 32 pixels in rows and bytes of our own, of which those that were asked for are copied.
+    unsafe {
+        store_bytes(whole, flip, bytes.as_mut_ptr());
+        out.copy_from_nonoverlapping(bytes.as_ptr(), rows.len() * pixels);
     }
 }
 

@@ -1,0 +1,144 @@
+//! Where rows, columns and samples are in a thread's own memory.
+
+use std::ops::Range;
+
+use crate::engine::cpu::direct::MARGIN;
+use crate::engine::cpu::fixed::LANES;
+use crate::engine::cpu::picked;
+use crate::engine::cpu::prepare::Pass;
+
+/// Where things are in a thread's scratch memory, in numbers of 16 bits.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// Where nothing is resized: for rows whose components are still in turn.
+    pub(crate) mixed: [usize; 2],
+    /// The summed row of each component there.
+    pub(crate) rows: [Rows; 4],
+    /// Summed rows of each feed, components in turn as they are: a band of them.
+    pub(crate) bands: [Rows; 4],
+    /// Where nothing is resized: samples of each row before the first that is wanted.
+    pub(crate) skip: [usize; 4],
+    /// Where outputs have the same weights: rows that each component's samples are dealt out to.
+    pub(crate) dealt: [Rows; 4],
+    /// Bands in columns.
+    pub(crate) columns: [Range<usize>; 4],
+    /// Columns, or rows, of the output's width, and where the first of them are: after all columns.
+    pub(crate) resized: [Range<usize>; 4],
+    pub(crate) resized_start: usize,
+    /// Columns after the colour matrix; rows where nothing is resized.
+    pub(crate) colours: [Range<usize>; 3],
+    /// Finished rows of each component.
+    pub(crate) finished: [Rows; 4],
+    /// Opaque alpha, as long as any row or column.
+    pub(crate) opaque: Range<usize>,
+    pub(crate) len: usize,
+    /// Bytes for picked samples, which lie apart.
+    pub(crate) picked: usize,
+}
+
+/// Rows in the scratch memory.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Rows {
+    pub(crate) start: usize,
+    /// Numbers from one row to the next.
+    pub(crate) stride: usize,
+}
+
+impl Rows {
+    pub(crate) fn row(&self, row: usize, len: usize) -> Range<usize> {
+        let start = self.start + row * self.stride;
+        start..start + len
+    }
+
+    /// All rows of a band.
+    pub(crate) fn all(&self) -> Range<usize> {
+        self.start..self.start + LANES * self.stride
+    }
+}
+
+impl Scratch {
+    fn take(&mut self, len: usize) -> Range<usize> {
+        let start = self.len;
+        self.len += len.next_multiple_of(LANES);
+        start..start + len
+    }
+
+    fn take_rows(&mut self, len: usize, rows: usize) -> Rows {
+        // An odd number of vectors, so that rows do not fall on top of each other in the cache.
+        let stride = (len.div_ceil(LANES) | 1) * LANES;
+        Rows { start: self.take(stride * rows).start, stride }
+    }
+}
+
+impl Pass {
+    /// Finds places in the scratch memory for the largest tile.
+    pub(super) fn lay_out(&mut self) {
+        let outputs = self.tiles.iter().map(|tile| tile.outputs.len()).max().unwrap_or(0);
+        if self.straight {
+            self.lay_out_rows(outputs);
+        } else {
+            self.lay_out_bands(outputs);
+        }
+        let scratch = &mut self.scratch;
+        if self.matrix.is_some() {
+            let band = if self.straight { 1 } else { LANES };
+            scratch.colours = [0, 1, 2].map(|_| scratch.take(outputs * band));
+        }
+        scratch.opaque = scratch.take(outputs.max(LANES));
+        for (feed, groups) in self.tiles.iter().flat_map(|tile| self.feeds.iter().zip(&tile.groups))
+        {
+            scratch.picked = scratch.picked.max(picked::bytes(feed, groups));
+        }
+    }
+
+    /// For rows that stay rows.
+    fn lay_out_rows(&mut self, outputs: usize) {
+        let (scratch, mut mixed) = (&mut self.scratch, 0);
+        let margin = if self.direct.is_some() { MARGIN } else { 0 };
+        let Some(tile) = self.tiles.first() else { return };
+        for (feed, groups) in self.feeds.iter().zip(&tile.groups) {
+            mixed = mixed.max(3 * groups.len());
+            for &component in feed.shape.components() {
+                let samples = feed.shape.samples(component);
+                let mut rows = scratch.take_rows(groups.len() * samples + 2 * margin, 1);
+                rows.start += margin;
+                scratch.rows[component] = rows;
+                if let Some(table) = &self.along[component] {
+                    let wanted = table.samples(tile.outputs.clone()).start;
+                    scratch.skip[component] = wanted - groups.start * samples;
+                }
+                let regular = self.regular.as_mut().and_then(|all| all[component].as_mut());
+                if let (Some(regular), Some(table)) = (regular, &self.along[component]) {
+                    let (start, all) = (groups.start * samples, groups.len() * samples);
+                    let mut dealt = rows;
+                    if regular.step > 1 {
+                        dealt = scratch.take_rows(all / regular.step, regular.step);
+                    }
+                    regular.place(table, dealt, start, all);
+                    scratch.dealt[component] = dealt;
+                    scratch.resized[component] = scratch.take(outputs);
+                }
+            }
+        }
+        scratch.mixed = [0, 1].map(|_| scratch.take(mixed).start);
+    }
+
+    /// For bands of rows that become columns.
+    fn lay_out_bands(&mut self, outputs: usize) {
+        let scratch = &mut self.scratch;
+        for (index, feed) in self.feeds.iter().enumerate() {
+            let groups = self.tiles.iter().map(|tile| tile.groups[index].len()).max().unwrap_or(0);
+            let tables = || feed.shape.components().iter().filter_map(|&c| self.along[c].as_ref());
+            // Runs may reach beyond the last sample, with weights of zero.
+            let beyond = tables().map(|table| table.count).max().unwrap_or(0);
+            let numbers = feed.shape.numbers();
+            scratch.bands[index] = scratch.take_rows(groups * numbers, LANES);
+            scratch.columns[index] = scratch.take((groups + beyond) * numbers * LANES);
+        }
+        scratch.resized_start = scratch.len;
+        for (component, _) in self.along.iter().enumerate().filter(|(_, table)| table.is_some()) {
+            scratch.resized[component] = scratch.take(outputs * LANES);
+        }
+        scratch.finished = [0, 1, 2, 3].map(|_| scratch.take_rows(outputs, LANES));
+    }
+}
