@@ -25,6 +25,7 @@ Usage: cargo xtask <command>
 Commands:
   licences                  check licences, sources, bans and duplicates of all dependencies
   features [--list]         check every feature of every library alone, or list the checks
+  features --together       print all features but those of the bridge, for cargo's --features
   examples                  run every example of the package `tenure`
   generated [--check]       write all generated files, or fail if one is not current
   unsafe-table [--check]    only the table of unsafe code in ARCHITECTURE.md
@@ -55,6 +56,7 @@ fn run(words: &[&str]) -> Outcome {
         ["licences"] => licences::check(),
         ["features"] => features::check(),
         ["features", "--list"] => features::list(),
+        ["features", "--together"] => features::together(),
         ["examples"] => examples::run(),
         ["generated"] => generated::write(generated::ALL),
         ["generated", "--check"] => generated::check(generated::ALL),

@@ -69,6 +69,22 @@ pub(crate) enum Failure {
     #[cfg(linux_like)]
     #[error(transparent)]
     View(#[from] crate::view::Problem),
+    /// Streams were not carried.
+    #[cfg(all(linux_like, feature = "bridge"))]
+    #[error("{}", for_people(&.0.to_string()))]
+    Bridge(#[from] tenure::bridge::Error),
+    /// A command that this build does not have.
+    #[cfg(all(linux_like, not(feature = "bridge")))]
+    #[error(
+        "this build has no tenure {command}, because it takes minutes to build: \
+         cargo run --release --features {feature} -- {command} ..."
+    )]
+    NotBuilt {
+        /// The command.
+        command: &'static str,
+        /// The feature that brings it.
+        feature: &'static str,
+    },
     /// A system without streams.
     #[cfg(not(linux_like))]
     #[error(

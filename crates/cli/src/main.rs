@@ -13,6 +13,8 @@
 )]
 
 mod bench;
+#[cfg(linux_like)]
+mod bridge;
 mod capture;
 #[cfg(linux_like)]
 mod clock;
@@ -64,6 +66,10 @@ fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Info(options) => info::run(options),
         Command::Bench(options) => bench::run(options),
+        #[cfg(linux_like)]
+        Command::Bridge(options) => bridge::run(options),
+        #[cfg(not(linux_like))]
+        Command::Bridge(_) => elsewhere::run("bridge"),
         Command::Capture(options) => capture::run(options),
         Command::Convert(options) => convert::run(options),
         Command::Plan(options) => plan::run(options),

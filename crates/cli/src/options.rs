@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::elsewhere;
 use crate::{bench, capture, convert, info, inspect, load, plan};
 #[cfg(linux_like)]
-use crate::{run, stream, top, view};
+use crate::{bridge, run, stream, top, view};
 
 /// The command and what it was given.
 #[derive(Debug, Parser)]
@@ -74,6 +74,13 @@ pub(crate) enum Command {
     /// Show all streams on a page for browsers of this machine
     #[cfg(not(linux_like))]
     View(elsewhere::Options),
+    /// Carry streams to other machines, and repeat theirs here
+    #[cfg(linux_like)]
+    #[command(long_about = bridge::ABOUT)]
+    Bridge(Box<bridge::Options>),
+    /// Carry streams to other machines, and repeat theirs here
+    #[cfg(not(linux_like))]
+    Bridge(elsewhere::Options),
     /// Show which memories work here, and why the others do not
     #[command(long_about = info::ABOUT)]
     Info(info::Options),
@@ -112,8 +119,8 @@ mod tests {
         let mut command = Options::command();
         let mut pages = vec![command.render_long_help().to_string()];
         for name in [
-            "run", "stream", "top", "view", "info", "bench", "capture", "convert", "plan",
-            "inspect", "load",
+            "run", "stream", "top", "view", "bridge", "info", "bench", "capture", "convert",
+            "plan", "inspect", "load",
         ] {
             let command = command.find_subcommand_mut(name).unwrap();
             pages.push(command.render_long_help().to_string());

@@ -65,6 +65,31 @@ fn check_private(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Checks that a stream can have this name: what comes from elsewhere may not lead out of the
+/// directory of streams.
+///
+/// ```
+/// assert!(tenure_stream::check_name("cam0/frame").is_ok());
+/// assert!(tenure_stream::check_name("../cam0").is_err());
+/// ```
+///
+/// # Errors
+/// [`Error::Name`], which says what names are like.
+pub fn check_name(name: &str) -> Result<()> {
+    let refuse = |reason| Err(Error::Name { name: name.to_owned(), reason });
+    if name.is_empty() || name.len() > LONGEST_NAME {
+        return refuse("it has from 1 to 80 letters");
+    }
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+    if !name.chars().all(allowed) {
+        return refuse("it consists of letters a-z A-Z, digits, and the signs . _ - /");
+    }
+    if name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
+        return refuse("the parts between / are not empty and do not begin with a dot");
+    }
+    Ok(())
+}
+
 /// The name of a stream that can be one, and the files that belong to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
@@ -75,17 +100,7 @@ pub(crate) struct Place {
 impl Place {
     /// Checks the name; touches no file.
     pub(crate) fn new(name: &str, directory: Option<&Path>) -> Result<Place> {
-        let refuse = |reason| Err(Error::Name { name: name.to_owned(), reason });
-        if name.is_empty() || name.len() > LONGEST_NAME {
-            return refuse("it has from 1 to 80 letters");
-        }
-        let allowed = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
-        if !name.chars().all(allowed) {
-            return refuse("it consists of letters a-z A-Z, digits, and the signs . _ - /");
-        }
-        if name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
-            return refuse("the parts between / are not empty and do not begin with a dot");
-        }
+        check_name(name)?;
         let directory = directory.map_or_else(crate::directory, Path::to_owned);
         Ok(Place { name: name.to_owned(), directory })
     }

@@ -80,7 +80,7 @@ mod subscriber;
 #[cfg(all(linux_like, feature = "async"))]
 pub use asynchronous::AsyncSubscriber;
 #[cfg(linux_like)]
-pub use directory::{VARIABLE, directory};
+pub use directory::{VARIABLE, check_name, directory};
 #[cfg(linux_like)]
 pub use error::{Error, Result};
 #[cfg(linux_like)]
@@ -90,7 +90,7 @@ pub use list::{Listed, list, list_in, stat, stat_in};
 #[cfg(linux_like)]
 pub use publisher::{Meta, Publisher, PublisherBuilder, Receipt, Slot};
 #[cfg(linux_like)]
-pub use report::{ConsumerReport, FrameReport, SlotReport, SlotState, StreamReport};
+pub use report::{ConsumerReport, FrameReport, Origin, SlotReport, SlotState, StreamReport};
 #[cfg(linux_like)]
 pub use spec::Spec;
 #[cfg(linux_like)]

@@ -26,7 +26,7 @@ use self::service::Door;
 use crate::accounts::State;
 use crate::directory::Place;
 use crate::wire::LONGEST_BLOB;
-use crate::{Error, Result, Spec, StreamReport};
+use crate::{Error, Origin, Result, Spec, StreamReport};
 
 pub use builder::PublisherBuilder;
 pub use claimed::Slot;
@@ -247,6 +247,17 @@ impl Publisher {
         self.shared.with(|core| {
             core.accounts.consumers().iter().filter(|it| it.welcome && !it.out).count()
         })
+    }
+
+    /// Counts frames that were lost on their way to this publisher: the next one's number is larger
+    /// by so many, and consumers see them as dropped. For streams that repeat another stream.
+    pub fn skip(&mut self, frames: u64) {
+        self.shared.with(|core| core.skip(frames));
+    }
+
+    /// Says anew where the frames come from: see [`PublisherBuilder::origin`].
+    pub fn set_origin(&mut self, origin: Option<Origin>) {
+        self.shared.with(|core| core.origin = origin);
     }
 
     /// Slots, consumers, rates: the same that other processes get from [`crate::stat`].

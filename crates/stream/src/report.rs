@@ -34,6 +34,18 @@ pub struct StreamReport {
     pub consumers: Vec<ConsumerReport>,
     /// What the last frame looked like.
     pub frame: Option<FrameReport>,
+    /// Where its frames come from, if it repeats a stream of another machine.
+    #[serde(default)]
+    pub origin: Option<Origin>,
+}
+
+/// Where the frames of a stream come from that repeats one of another machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The stream there, in the words of whoever brings it here.
+    pub from: String,
+    /// Whether nothing can come at the moment: the way to it is cut.
+    pub paused: bool,
 }
 
 impl StreamReport {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tenure_memory::{Access, Buffer, Fence, Request, allocate};
 use tenure_stream::{
-    Error, Guarded, Meta, Publisher, SlotState, Spec, Subscriber, directory, list_in, stat_in,
+    Error, Guarded, Meta, Origin, Publisher, SlotState, Spec, Subscriber, directory, list_in,
+    stat_in,
 };
 use tenure_tensor::{Colour, DType, PixelFormat, Quantization, Tensor, TensorDyn, TensorMemory};
 
@@ -43,6 +44,41 @@ fn everybody_gets_every_frame() {
     assert_eq!(report.consumers.len(), 3);
     assert!(report.slots.len() <= 2 + 9, "{report:?}");
     assert!(report.slots.iter().all(|slot| slot.generation == 1));
+}
+
+#[test]
+fn a_stream_that_repeats_another_has_its_numbers() {
+    let stage = Stage::new();
+    let origin = |paused| Origin { from: "elsewhere:words".to_owned(), paused };
+    let mut publisher = stage
+        .publisher("words")
+        .spec(words_spec(10))
+        .first_sequence(70)
+        .origin(origin(false))
+        .open()
+        .unwrap();
+    assert_eq!(stage.stat("words").origin, Some(origin(false)));
+    let mut subscriber = stage.subscriber("words").open().unwrap();
+    publish(&mut publisher, 70).unwrap();
+    let frame = next(&mut subscriber);
+    assert_eq!((frame.sequence(), frame.dropped()), (70, 0));
+
+    publisher.skip(5);
+    publish(&mut publisher, 76).unwrap();
+    let frame = next(&mut subscriber);
+    assert_eq!((frame.sequence(), frame.dropped(), frame.dropped_in_all()), (76, 5, 5));
+    assert_eq!(stage.stat("words").dropped, 5);
+    // Whoever comes later has lost nothing.
+    let mut late = stage.subscriber("words").open().unwrap();
+    publish(&mut publisher, 77).unwrap();
+    assert_eq!(next(&mut late).dropped_in_all(), 0);
+
+    publisher.set_origin(Some(origin(true)));
+    assert_eq!(stage.stat("words").origin, Some(origin(true)));
+    // A number from far away ends nothing.
+    publisher.skip(u64::MAX);
+    publisher.claim().unwrap().publish(Meta::new()).unwrap();
+    publisher.claim().unwrap().publish(Meta::new()).unwrap();
 }
 
 #[test]

@@ -33,6 +33,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "bridge")]
+pub use tenure_bridge as bridge;
 #[cfg(feature = "v4l2")]
 pub use tenure_camera as camera;
 #[cfg(feature = "files")]

@@ -43,5 +43,20 @@ pub(super) const BANNED: &[(&str, &str)] = &[
     ("pkg-config", "makes the build depend on what else is installed"),
 ];
 
+/// Only builds with the feature `bridge` have what Zenoh brings, and it brings some of it twice.
+const ZENOH: &str = "Zenoh, in builds with the feature bridge alone";
+
 /// Crates that the product may have in more than one version, and why.
-pub(super) const DUPLICATES: &[(&str, &str)] = &[];
+pub(super) const DUPLICATES: &[(&str, &str)] = &[
+    ("bitflags", ZENOH),
+    ("foldhash", ZENOH),
+    ("getrandom", ZENOH),
+    ("hashbrown", ZENOH),
+    ("indexmap", ZENOH),
+    ("lz4_flex", ZENOH),
+    ("schemars", ZENOH),
+    ("socket2", ZENOH),
+    ("spin", ZENOH),
+    ("thiserror", ZENOH),
+    ("windows-sys", ZENOH),
+];

@@ -80,8 +80,11 @@ fn text(report: &Report, width: usize) -> String {
 fn words(report: &StreamReport) -> String {
     let frame = report.frame.as_ref().map_or_else(|| "no frame yet".to_owned(), frame_words);
     let consumers = report.consumers.len();
+    let origin = report.origin.as_ref().map_or_else(String::new, |origin| {
+        format!(", {} {}", if origin.paused { "paused, from" } else { "from" }, origin.from)
+    });
     format!(
-        "{frame}, {:.1} fps, {}, {consumers} consumer{}",
+        "{frame}, {:.1} fps, {}, {consumers} consumer{}{origin}",
         report.rate,
         report.memory,
         if consumers == 1 { "" } else { "s" }

@@ -46,6 +46,10 @@ fn text(report: &StreamReport, width: usize) -> String {
         "published",
         &format!("{} in {:.1} s, {:.1} fps now", report.published, report.seconds, report.rate),
     );
+    if let Some(origin) = &report.origin {
+        let paused = if origin.paused { ", paused: it cannot be reached" } else { "" };
+        row("from", &format!("{}{paused}", origin.from));
+    }
     row("memory", &format!("{}, {}", report.memory, units::bytes(report.bytes() as u64)));
     row("slots", &slot_signs(&report.slots));
     row("credits", &format!("{} of {} granted", report.granted, report.credits));

@@ -15,7 +15,7 @@ use super::{Publisher, Shared};
 use crate::accounts::Limits;
 use crate::directory::Place;
 use crate::wire::MOST_SLOTS;
-use crate::{Error, Result, Spec, clock};
+use crate::{Error, Origin, Result, Spec, clock};
 
 /// Decides whether a process may subscribe.
 pub(super) type Policy = Box<dyn Fn(&Peer) -> bool + Send + Sync>;
@@ -49,6 +49,8 @@ pub struct PublisherBuilder {
     patience: Option<Duration>,
     policy: Option<Policy>,
     thread: bool,
+    first_sequence: u64,
+    origin: Option<Origin>,
 }
 
 impl PublisherBuilder {
@@ -65,6 +67,8 @@ impl PublisherBuilder {
             patience: None,
             policy: None,
             thread: true,
+            first_sequence: 0,
+            origin: None,
         }
     }
 
@@ -136,6 +140,19 @@ impl PublisherBuilder {
         self
     }
 
+    /// The number of the first frame; 0 if not said. For streams that repeat another stream.
+    pub fn first_sequence(mut self, sequence: u64) -> PublisherBuilder {
+        self.first_sequence = sequence;
+        self
+    }
+
+    /// Where the frames come from, for the stream's report. For streams that repeat another
+    /// stream, so that nobody leads them back there.
+    pub fn origin(mut self, origin: Origin) -> PublisherBuilder {
+        self.origin = Some(origin);
+        self
+    }
+
     /// Takes the name, and lets consumers in.
     ///
     /// # Errors
@@ -155,7 +172,9 @@ impl PublisherBuilder {
         let patience = self.patience.map(clock::nanoseconds);
         let door = Door::open(&place, self.policy, self.patience)?;
         let epoll = Arc::clone(door.epoll());
-        let core = Core::new(limits, self.spec.map(Arc::new), patience, epoll);
+        let mut core = Core::new(limits, self.spec.map(Arc::new), patience, epoll);
+        core.skip(self.first_sequence);
+        core.origin = self.origin;
         let shared = Arc::new(Shared {
             place,
             memory: self.memory,

@@ -14,7 +14,10 @@ use super::homes::{Borrowed, Home, Owned};
 use super::rate::Rate;
 use crate::accounts::{Accounts, Consumer, Known, Limits};
 use crate::wire::{FrameHead, NONE, Request};
-use crate::{Meta, Receipt, Spec, clock, socket};
+use crate::{Meta, Origin, Receipt, Spec, clock, socket};
+
+/// The largest number to skip to: from there on frames can be counted for centuries.
+const LAST_SEQUENCE: u64 = u64::MAX >> 1;
 
 /// What leads to a consumer.
 #[derive(Debug)]
@@ -55,6 +58,7 @@ pub(super) struct Core {
     pub(super) dropped: u64,
     pub(super) rate: Rate,
     pub(super) last_description: Option<Arc<[u8]>>,
+    pub(super) origin: Option<Origin>,
     /// Memory that no slot has any more.
     pub(super) trash: SmallVec<[Home; 4]>,
     /// Memory of the user's that no consumer has any more.
@@ -95,6 +99,7 @@ impl Core {
             dropped: 0,
             rate: Rate::default(),
             last_description: None,
+            origin: None,
             trash: SmallVec::new(),
             unlent: SmallVec::new(),
             patience,
@@ -239,6 +244,21 @@ impl Core {
         let settled = self.accounts.settle(slot);
         self.put_away(slot, settled);
         receipt
+    }
+
+    /// Counts frames that nobody gets, because they were lost before they came here.
+    pub(super) fn skip(&mut self, frames: u64) {
+        let before = self.sequence;
+        self.sequence = before.saturating_add(frames).min(LAST_SEQUENCE);
+        let lost = self.sequence.saturating_sub(before);
+        let mut all = 0;
+        for consumer in self.accounts.consumers_mut() {
+            if consumer.welcome && !consumer.out {
+                consumer.dropped = consumer.dropped.saturating_add(lost);
+                all += 1;
+            }
+        }
+        self.dropped = self.dropped.saturating_add(lost.saturating_mul(all));
     }
 
     /// Takes back what consumers have given back.

@@ -64,6 +64,7 @@ impl Shared {
             slots: slots.collect(),
             consumers: consumers.collect(),
             frame: core.last_description.as_deref().and_then(describe),
+            origin: core.origin.clone(),
         }
     }
 

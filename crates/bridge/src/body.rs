@@ -1,0 +1,120 @@
+//! The elements of a frame on their way: into a body, and out of it into a slot.
+
+use std::borrow::Cow;
+use std::io::{self, Read};
+
+use tenure_image::codec;
+use tenure_tensor::TensorDyn;
+
+use crate::packet::{Encoding, Fault, Head, is_photograph};
+use crate::{Compression, Error, Result};
+
+/// A body that came from somewhere: in pieces that are read one after the other, or as a whole.
+pub trait Carried {
+    /// Its bytes in one piece.
+    fn whole(&self) -> Cow<'_, [u8]>;
+
+    /// Its bytes one after the other.
+    fn reader(&self) -> impl Read + '_;
+}
+
+impl Carried for [u8] {
+    fn whole(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(self)
+    }
+
+    fn reader(&self) -> impl Read + '_ {
+        self
+    }
+}
+
+/// The body of a frame. The head is told how the elements lie in it: what does not get smaller, or
+/// cannot be such a file, stays as it is.
+///
+/// ```
+/// use tenure_bridge::packet::Head;
+/// use tenure_bridge::{Compression, pack, unpack};
+/// use tenure_tensor::{DType, TensorDyn};
+///
+/// let zeros = TensorDyn::new(&[64, 64], DType::F32, None, None)?;
+/// let mut head = Head::of(&zeros)?;
+/// let body = pack(&zeros, &mut head, Compression::Lossless)?;
+/// assert!(body.len() < 200 && head.bytes == 4 * 64 * 64);
+/// unpack(&head, &body[..], &zeros)?;
+/// # Ok::<(), tenure_bridge::Error>(())
+/// ```
+///
+/// # Errors
+/// If somebody writes the tensor, or its memory cannot be read.
+pub fn pack(tensor: &TensorDyn, head: &mut Head, compression: Compression) -> Result<Vec<u8>> {
+    if let Compression::Jpeg { quality } = compression
+        && is_photograph(&head.description)
+    {
+        let mut file = vec![];
+        codec::encode_jpeg(tensor, quality, &mut file)?;
+        head.encoding = Encoding::Jpeg;
+        return Ok(file);
+    }
+    head.encoding = Encoding::Plain;
+    let mut flat = vec![0; head.bytes];
+    tensor.copy_to_flat(&mut flat)?;
+    if compression == Compression::Lossless {
+        let small = lz4_flex::block::compress(&flat);
+        if small.len() < flat.len() {
+            head.encoding = Encoding::Lz4;
+            return Ok(small);
+        }
+    }
+    Ok(flat)
+}
+
+/// Brings a body into a tensor as its head describes it.
+///
+/// # Errors
+/// If the body is not what the head says, or the tensor is another or held by somebody. What the
+/// tensor contains then is not defined.
+pub fn unpack(head: &Head, body: &(impl Carried + ?Sized), tensor: &TensorDyn) -> Result<()> {
+    if tensor.flat_bytes() != head.bytes {
+        let (found, expected) = (tensor.flat_bytes() as u64, head.bytes as u64);
+        return Err(Fault::Bytes { found, expected }.into());
+    }
+    match head.encoding {
+        Encoding::Plain => fill(tensor, &mut body.reader()),
+        Encoding::Lz4 => {
+            let mut flat = vec![0; head.bytes];
+            let answer = lz4_flex::block::decompress_into(&body.whole(), &mut flat);
+            let bytes = answer.map_err(|error| Fault::Body(error.to_string()))?;
+            if bytes != head.bytes {
+                let (found, expected) = (bytes as u64, head.bytes as u64);
+                return Err(Fault::Bytes { found, expected }.into());
+            }
+            fill(tensor, &mut &flat[..])
+        }
+        Encoding::Jpeg => {
+            let file = body.whole();
+            let found = codec::FileFormat::of_bytes(&file)?;
+            if found != codec::FileFormat::Jpeg {
+                return Err(Fault::Body(format!("it is {} and not jpeg", found.name())).into());
+            }
+            // Another handle to the same memory; what it learns about colours is not told.
+            Ok(codec::decode_into(&file, &mut tensor.share())?)
+        }
+    }
+}
+
+/// Reads a tensor's elements: planes and rows one after the other, without gaps between them.
+fn fill(tensor: &TensorDyn, from: &mut impl Read) -> Result<()> {
+    let short = |error: io::Error| Error::from(Fault::Body(error.to_string()));
+    let Some(layout) = tensor.image_layout() else {
+        return from.read_exact(tensor.map()?.as_mut_slice()).map_err(short);
+    };
+    for (index, plane) in layout.planes().iter().enumerate() {
+        let target = tensor.plane(index)?;
+        let mut bytes = target.map()?;
+        for row in bytes.as_mut_slice().chunks_mut(plane.row_stride.max(1)) {
+            let (row, _) = row.split_at_mut(plane.row_bytes.min(row.len()));
+            from.read_exact(row).map_err(short)?;
+        }
+    }
+    Ok(())
+}

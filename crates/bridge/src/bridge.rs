@@ -1,0 +1,133 @@
+//! The bridge as its user has it: opened, asked for reports, and dropped.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use zenoh::liveliness::LivelinessToken;
+use zenoh::sample::{Sample, SampleKind};
+use zenoh::{Session, Wait};
+
+use crate::builder::Plan;
+use crate::keys::{Said, Token, host};
+use crate::manager::Manager;
+use crate::report::{BridgeReport, ExportReport, ImportReport, Remote};
+use crate::session::{self, network};
+use crate::{BridgeBuilder, Error, Result};
+
+/// What is shown of a stream; its thread writes it, reports read it.
+pub(crate) type Shown<T> = Arc<Mutex<T>>;
+
+pub(crate) fn locked<T>(shown: &Shown<T>) -> MutexGuard<'_, T> {
+    shown.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Carries streams to other machines, and repeats theirs here, until it is dropped.
+///
+/// ```no_run
+/// use tenure_bridge::Bridge;
+/// let bridge = Bridge::builder().listen("tcp/0.0.0.0:7447").export("**").open()?;
+/// for export in bridge.report().exports {
+///     println!("{}: {:?}, {} frames sent", export.name, export.state, export.sent);
+/// }
+/// # Ok::<(), tenure_bridge::Error>(())
+/// ```
+pub struct Bridge {
+    session: Session,
+    stop: Arc<AtomicBool>,
+    board: Arc<Board>,
+    thread: Option<JoinHandle<()>>,
+    /// Tells others that this bridge is there, so that they know what it does not have any more.
+    _here: Option<LivelinessToken>,
+}
+
+/// What can be seen from outside.
+#[derive(Debug, Default)]
+pub(crate) struct Board {
+    pub(crate) exports: Mutex<BTreeMap<String, Shown<ExportReport>>>,
+    pub(crate) imports: Mutex<BTreeMap<String, Shown<ImportReport>>>,
+    pub(crate) remote: Mutex<BTreeSet<Remote>>,
+}
+
+pub(crate) fn on<T>(board: &Mutex<T>) -> MutexGuard<'_, T> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Bridge {
+    /// A bridge with options.
+    pub fn builder() -> BridgeBuilder {
+        BridgeBuilder::default()
+    }
+
+    pub(crate) fn start(builder: &BridgeBuilder, plan: Plan) -> Result<Bridge> {
+        let session = session::open(builder)?;
+        let id = session.zid().to_string();
+        let here = if plan.exports.is_empty() {
+            None
+        } else {
+            let token = session.liveliness().declare_token(plan.keys.here(&id, &host())).wait();
+            Some(token.map_err(network("telling others that a bridge is here"))?)
+        };
+        let (heard, events) = channel();
+        let (all, keys) = (plan.keys.all(), plan.keys.clone());
+        let hear = move |sample: Sample| {
+            let Some(said) = keys.read(sample.key_expr().as_str()) else { return };
+            let (Said::Bridge(who) | Said::Stream(Token { id: who, .. })) = &said;
+            if *who != id {
+                // Nobody listens any more when the bridge ends.
+                let _ = heard.send((said, sample.kind() == SampleKind::Put));
+            }
+        };
+        session
+            .liveliness()
+            .declare_subscriber(all)
+            .history(true)
+            .callback(hear)
+            .background()
+            .wait()
+            .map_err(network("looking for streams of others"))?;
+
+        let (stop, board) = (Arc::new(AtomicBool::new(false)), Arc::new(Board::default()));
+        let manager = Manager::new(&session, plan, &stop, &board);
+        let thread = spawn("tenure-bridge", move || manager.run(&events))?;
+        Ok(Bridge { session, stop, board, thread: Some(thread), _here: here })
+    }
+
+    /// The id by which others know this bridge.
+    pub fn id(&self) -> String {
+        self.session.zid().to_string()
+    }
+
+    /// What is carried, what is repeated, and what others have.
+    pub fn report(&self) -> BridgeReport {
+        BridgeReport {
+            exports: on(&self.board.exports).values().map(|it| locked(it).clone()).collect(),
+            imports: on(&self.board.imports).values().map(|it| locked(it).clone()).collect(),
+            remote: on(&self.board.remote).iter().cloned().collect(),
+        }
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Whoever waits for the network is told that there is none any more.
+        let _ = self.session.close().wait();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Bridge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bridge").field("id", &self.id()).finish_non_exhaustive()
+    }
+}
+
+pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(work).map_err(Error::Thread)
+}

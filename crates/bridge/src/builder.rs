@@ -1,0 +1,125 @@
+//! How bridges are made.
+
+use std::path::{Path, PathBuf};
+
+use zenoh::key_expr::OwnedKeyExpr;
+
+use crate::keys::{Keys, pattern};
+use crate::{Bridge, Compression, Result};
+
+/// Options of a [`Bridge`].
+///
+/// ```no_run
+/// use tenure_bridge::{Bridge, Compression};
+///
+/// let bridge = Bridge::builder()
+///     .connect("tcp/camera-host:7447")
+///     .import("cam0/**")
+///     .under("garage") // its streams are garage/cam0/frame and so on here
+///     .open()?;
+/// # Ok::<(), tenure_bridge::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct BridgeBuilder {
+    pub(crate) listen: Vec<String>,
+    pub(crate) connect: Vec<String>,
+    export: Vec<String>,
+    import: Vec<String>,
+    prefix: Option<String>,
+    under: Option<String>,
+    directory: Option<PathBuf>,
+    compression: Compression,
+}
+
+/// Options that were found to be possible.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) exports: Vec<OwnedKeyExpr>,
+    pub(crate) imports: Vec<OwnedKeyExpr>,
+    pub(crate) keys: Keys,
+    pub(crate) under: Option<String>,
+    pub(crate) directory: PathBuf,
+    pub(crate) compression: Compression,
+}
+
+impl BridgeBuilder {
+    /// Waits for others at an address such as `tcp/0.0.0.0:7447`.
+    pub fn listen(mut self, endpoint: &str) -> BridgeBuilder {
+        self.listen.push(endpoint.to_owned());
+        self
+    }
+
+    /// Goes to others at an address such as `tcp/camera-host:7447`, again and again until they are
+    /// there. A bridge that is told neither this nor where to listen looks for others in the local
+    /// network by multicast.
+    pub fn connect(mut self, endpoint: &str) -> BridgeBuilder {
+        self.connect.push(endpoint.to_owned());
+        self
+    }
+
+    /// Lets others have the streams of this name or pattern, as soon as somebody publishes them:
+    /// `*` stands for one part between slashes, `**` for any number of them.
+    pub fn export(mut self, pattern: &str) -> BridgeBuilder {
+        self.export.push(pattern.to_owned());
+        self
+    }
+
+    /// Repeats the streams of others of this name or pattern.
+    pub fn import(mut self, pattern: &str) -> BridgeBuilder {
+        self.import.push(pattern.to_owned());
+        self
+    }
+
+    /// Where the keys of these bridges are in Zenoh; `tenure` if not said. Bridges see those of the
+    /// same prefix.
+    pub fn prefix(mut self, prefix: &str) -> BridgeBuilder {
+        self.prefix = Some(prefix.to_owned());
+        self
+    }
+
+    /// Puts this and a slash before the names of streams that are repeated here.
+    pub fn under(mut self, name: &str) -> BridgeBuilder {
+        self.under = Some(name.to_owned());
+        self
+    }
+
+    /// The directory of local streams, instead of [`tenure_stream::directory`].
+    pub fn directory(mut self, directory: impl AsRef<Path>) -> BridgeBuilder {
+        self.directory = Some(directory.as_ref().to_owned());
+        self
+    }
+
+    /// Makes frames smaller before they are sent.
+    pub fn compress(mut self, compression: Compression) -> BridgeBuilder {
+        self.compression = compression;
+        self
+    }
+
+    /// Opens the network and begins.
+    ///
+    /// # Errors
+    /// If a pattern or a name is none, or the network cannot be opened: an address that is taken, say. Others
+    /// that are not there yet are no error.
+    pub fn open(self) -> Result<Bridge> {
+        let plan = self.plan()?;
+        Bridge::start(&self, plan)
+    }
+
+    fn plan(&self) -> Result<Plan> {
+        let patterns = |words: &[String]| -> Result<Vec<OwnedKeyExpr>> {
+            words.iter().map(|word| pattern(word)).collect()
+        };
+        if let Some(under) = &self.under {
+            tenure_stream::check_name(under)?;
+        }
+        Ok(Plan {
+            exports: patterns(&self.export)?,
+            imports: patterns(&self.import)?,
+            keys: Keys::new(self.prefix.as_deref().unwrap_or("tenure"))?,
+            under: self.under.clone(),
+            directory: self.directory.clone().unwrap_or_else(tenure_stream::directory),
+            compression: self.compression,
+        })
+    }
+}

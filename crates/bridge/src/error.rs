@@ -1,0 +1,49 @@
+//! Everything that can go wrong with a bridge, with the values that were wrong.
+
+use crate::packet::Fault;
+
+/// Result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why streams could not be carried.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A pattern or prefix that cannot be one.
+    #[error("`{pattern}` cannot name streams: {cause} (write a name, or cam0/* or cam0/**)")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// Zenoh's answer.
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A prefix that is a pattern.
+    #[error("`{prefix}` has wildcards, and a prefix is one place: leave * and ** out")]
+    Prefix {
+        /// The prefix.
+        prefix: String,
+    },
+    /// Zenoh did not open, or did not do as it was asked.
+    #[error("{what} failed: {cause}")]
+    Network {
+        /// What was asked for.
+        what: &'static str,
+        /// Zenoh's answer.
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// What came from the network makes no sense.
+    #[error("a packet from the network was refused: {0}")]
+    Packet(#[from] Fault),
+    /// A local stream said no.
+    #[error(transparent)]
+    Stream(#[from] tenure_stream::Error),
+    /// A tensor was refused.
+    #[error(transparent)]
+    Tensor(#[from] tenure_tensor::Error),
+    /// A picture was refused.
+    #[error(transparent)]
+    Image(#[from] tenure_image::Error),
+    /// A thread was refused.
+    #[error("starting a thread failed: {0}")]
+    Thread(std::io::Error),
+}
