@@ -202,6 +202,32 @@ fn credits_are_granted_while_there_are_some() {
     until("memory comes back", || publisher.stats().bytes() <= 2 * 4096);
 }
 
+/// The first frame that is lent makes the stream notice releases at once, also those of whoever is
+/// being let in at that moment.
+#[test]
+fn whoever_comes_while_a_stream_begins_to_lend_gives_back_too() {
+    let stage = Stage::new();
+    let tensor = Tensor::<u8>::new(&[64], Some(TensorMemory::Shm), None).unwrap();
+    for round in 0..300 {
+        let mut publisher = stage.publisher("lent").open().unwrap();
+        std::thread::scope(|scope| {
+            let coming = scope.spawn(|| stage.subscriber("lent").open().unwrap());
+            // A little later in every round, over the time that letting in takes.
+            let begin = std::time::Instant::now();
+            while begin.elapsed() < Duration::from_micros(round) {}
+            publisher.publish_tensor(&tensor, Meta::new()).unwrap();
+            let mut subscriber = coming.join().unwrap();
+            until("the tensor comes back", || {
+                drop(subscriber.latest().unwrap());
+                tensor.map().is_ok()
+            });
+            publisher.publish_tensor(&tensor, Meta::new()).unwrap();
+            drop(subscriber.next(SOON).unwrap().unwrap());
+            until("the tensor comes back", || tensor.map().is_ok());
+        });
+    }
+}
+
 #[test]
 fn tensors_of_the_user_are_kept_until_consumers_let_go() {
     let stage = Stage::new();

@@ -93,9 +93,12 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
+        if let Some(mut child) = self.child.take() {
             let _ = child.kill();
-            let _ = child.wait();
+            // It may be what the test failed for.
+            if let Ok(output) = child.wait_with_output() {
+                eprintln!("the command that was going on: {:?}", answer(output));
+            }
         }
     }
 }

@@ -152,8 +152,11 @@ impl Door {
             for consumer in core.accounts.consumers() {
                 let Some(socket) = &consumer.link.socket else { continue };
                 let data = epoll::EventData::new_u64(consumer.id << 2 | about::CONSUMER);
-                epoll::modify(&*self.epoll, socket, data, self.flags())
-                    .map_err(|errno| Error::system("watching a consumer", errno))?;
+                match epoll::modify(&*self.epoll, socket, data, self.flags()) {
+                    // Just being let in: it is watched in this way from the beginning.
+                    Ok(()) | Err(Errno::NOENT) => {}
+                    Err(errno) => return Err(Error::system("watching a consumer", errno)),
+                }
             }
             Ok(())
         })
@@ -168,7 +171,13 @@ impl Door {
     /// Watches a consumer that is let in.
     pub(super) fn watch_consumer(&self, socket: BorrowedFd<'_>, id: u64) -> Result<(), Errno> {
         let data = epoll::EventData::new_u64(id << 2 | about::CONSUMER);
-        epoll::add(&*self.epoll, socket, data, self.flags())
+        let flags = self.flags();
+        epoll::add(&*self.epoll, socket, data, flags)?;
+        // Whoever began to listen for releases meanwhile may not have found it.
+        match self.flags() {
+            now if now == flags => Ok(()),
+            now => epoll::modify(&*self.epoll, socket, data, now),
+        }
     }
 
     /// Whether a process may subscribe.
