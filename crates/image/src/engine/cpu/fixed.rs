@@ -30,6 +30,8 @@ pub(crate) struct Vertical {
     pub(crate) bits: u32,
     /// Whether sums need 32 bits.
     pub(crate) wide: bool,
+    /// Whether weights are below zero.
+    pub(crate) signed: bool,
     /// Rows that a plane must have.
     pub(crate) rows: usize,
 }
@@ -50,7 +52,8 @@ impl Vertical {
             });
         let ends = ends.collect();
         let rows = all.iter().map(|tap| tap.row as usize + 1).max().unwrap_or(0);
-        Vertical { taps: all, ends, bits, wide, rows }
+        let signed = all.iter().any(|tap| tap.negative);
+        Vertical { taps: all, ends, bits, wide, signed, rows }
     }
 
     /// Source rows of an output row, with their weights, and what their sum begins with.

@@ -53,6 +53,8 @@ pub(crate) struct Sum<'a> {
     pub(crate) fraction: u32,
     /// Whether the sum needs 32 bits.
     pub(crate) wide: bool,
+    /// Whether weights may be below zero.
+    pub(crate) signed: bool,
     /// What sums of 16 bits begin with: half of what all products lose together.
     pub(crate) begin: i16,
     /// The byte of the plane's first row that the first output is made of.
@@ -71,8 +73,11 @@ impl Sum<'_> {
     /// Bytes from the first to the last row that a band is made of.
     fn reach(all: &[Sum<'_>; LANES]) -> usize {
         let (mut first, mut last) = (u32::MAX, 0);
-        for tap in all.iter().flat_map(|sum| sum.taps) {
-            (first, last) = (first.min(tap.row), last.max(tap.row));
+        // Rows of a sum rise.
+        for taps in all.iter().map(|sum| sum.taps) {
+            if let (Some(one), Some(other)) = (taps.first(), taps.last()) {
+                (first, last) = (first.min(one.row), last.max(other.row));
+            }
         }
         last.saturating_sub(first) as usize * all[0].stride
     }

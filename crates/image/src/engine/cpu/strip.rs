@@ -113,6 +113,7 @@ impl Strip<'_> {
             bits: feed.vertical.bits,
             fraction: self.pass.sum_fraction,
             wide: feed.vertical.wide,
+            signed: feed.vertical.signed,
             begin: 0,
             first: std::ptr::null(),
             stride: 0,

@@ -38,6 +38,7 @@ fn sums(len: usize, weights: &[i32], wide: bool, work: impl Fn(&Kernels, Sum<'_>
         bits: 15,
         fraction: 7,
         wide,
+        signed: weights.iter().any(|weight| *weight < 0),
         begin: Tap::lost(&taps),
         first: plane.as_ptr(),
         stride: 2 * len,

@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::turn::{halves_to_columns, to_columns};
+use super::turn::{rows_to_columns, to_columns};
 use super::vertical::{bytes_before, sums};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::Sum;
@@ -37,10 +37,9 @@ pub(super) unsafe fn band(
         // SAFETY: the processor has the instructions.
         return unsafe { to_columns(rows, stride, columns) };
     }
-    let signed = all.iter().any(|sum| sum.taps.iter().any(|tap| tap.negative));
     // SAFETY: the caller's promise, with at least one of the smaller blocks.
     unsafe {
-        if signed {
+        if all[0].signed {
             blocks::<true>(all, n & !1, columns.as_mut_ptr())
         } else {
             blocks::<false>(all, n & !1, columns.as_mut_ptr())
@@ -84,8 +83,7 @@ unsafe fn block<const N: usize, const SIGNED: bool>(
     n: usize,
     columns: *mut i16,
 ) {
-    // For each vector the sums of its even bytes and of its odd bytes, sixteen rows of each: the
-    // first halves of rows r and r + 8 together, then the second halves.
+    // For each vector the sums of its even bytes and of its odd bytes, sixteen rows of each.
     let mut squares = [[[MaybeUninit::<__m256i>::uninit(); LANES]; 2]; N];
     // Frames from a camera are in no cache, and steps from row to row are too short for the
     // processor to guess what comes next: the next block, or the first one of the next band.
@@ -109,22 +107,16 @@ unsafe fn block<const N: usize, const SIGNED: bool>(
         let sums = unsafe { sums::<N, SIGNED>(*sum, at) };
         for (index, (even, odd)) in sums.iter().enumerate() {
             for (part, sum) in [*even, *odd].iter().enumerate() {
-                let square = squares[index][part].as_mut_ptr().cast::<__m128i>();
-                // SAFETY: sixteen vectors are 32 halves.
-                unsafe {
-                    let first = square.add(2 * (row % 8) + row / 8);
-                    _mm_storeu_si128(first, _mm256_castsi256_si128(*sum));
-                    _mm_storeu_si128(first.add(16), _mm256_extracti128_si256::<1>(*sum));
-                }
+                squares[index][part][row].write(*sum);
             }
         }
     }
     for (index, square) in squares.iter().enumerate() {
-        for (part, halves) in square.iter().enumerate() {
+        for (part, rows) in square.iter().enumerate() {
             // SAFETY: all were written above, row by row; the block's columns are inside.
             unsafe {
                 let columns = columns.add((at + 32 * index + part) * LANES);
-                halves_to_columns(halves.as_ptr().cast(), columns.cast());
+                rows_to_columns(rows.as_ptr().cast(), columns.cast());
             }
         }
     }

@@ -52,18 +52,19 @@ pub(super) unsafe fn to_rows(columns: &[i16], stride: usize, to: &mut [i16]) {
     unsafe { portable::to_rows(&columns[whole * LANES..], stride, &mut to[whole.min(n)..]) }
 }
 
-/// Sixteen rows whose first halves r and r + 8 lie together, then their second halves, to every
-/// second column.
+/// Sixteen rows to every second column.
 ///
 /// # Safety
-/// Sixteen vectors at `halves`, room for 31 at `columns`.
+/// Sixteen vectors at `rows`, room for 31 at `columns`.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-pub(super) unsafe fn halves_to_columns(halves: *const __m256i, columns: *mut __m256i) {
+pub(super) unsafe fn rows_to_columns(rows: *const __m256i, columns: *mut __m256i) {
     for high in 0..2 {
         // SAFETY: the caller's promise.
         unsafe {
-            let turned = half_square(|row| _mm256_load_si256(halves.add(8 * high + row)));
+            // Put together as they are loaded, which costs less than to store them so.
+            let half = |row: usize| _mm_load_si128(rows.add(row).cast::<__m128i>().add(high));
+            let turned = half_square(|row| _mm256_set_m128i(half(row + 8), half(row)));
             for (index, column) in turned.iter().enumerate() {
                 _mm256_storeu_si256(columns.add(2 * (8 * high + index)), *column);
             }

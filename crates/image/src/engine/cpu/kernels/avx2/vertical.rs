@@ -35,7 +35,7 @@ pub(super) unsafe fn bytes_before(sum: Sum<'_>, rows: usize, out: &mut [i16]) {
     }
     // SAFETY: the caller's promise.
     unsafe {
-        if sum.taps.iter().any(|tap| tap.negative) {
+        if sum.signed {
             bytes_of::<true>(sum, rows, out)
         } else {
             bytes_of::<false>(sum, rows, out)
@@ -104,7 +104,7 @@ pub(super) unsafe fn pairs(sum: Sum<'_>, even: &mut [i16], odd: &mut [i16]) {
     }
     // SAFETY: the caller's promise.
     unsafe {
-        if sum.taps.iter().any(|tap| tap.negative) {
+        if sum.signed {
             pairs_of::<true>(sum, n, even, odd);
         } else {
             pairs_of::<false>(sum, n, even, odd);

@@ -36,10 +36,9 @@ pub(super) unsafe fn band(
         // SAFETY: the processor has the instructions.
         return unsafe { to_columns(rows, stride, columns) };
     }
-    let signed = all.iter().any(|sum| sum.taps.iter().any(|tap| tap.negative));
     // SAFETY: the caller's promise, with at least one of the smaller blocks.
     unsafe {
-        if signed {
+        if all[0].signed {
             blocks::<true>(all, n & !1, columns.as_mut_ptr());
         } else {
             blocks::<false>(all, n & !1, columns.as_mut_ptr());

@@ -25,7 +25,7 @@ pub(super) unsafe fn bytes(sum: Sum<'_>, out: &mut [i16]) {
             portable::bytes(sum, out);
         } else if sum.wide {
             wide::bytes(sum, out);
-        } else if sum.taps.iter().any(|tap| tap.negative) {
+        } else if sum.signed {
             bytes_of::<true>(sum, out);
         } else {
             bytes_of::<false>(sum, out);
@@ -49,7 +49,7 @@ pub(super) unsafe fn pairs(sum: Sum<'_>, even: &mut [i16], odd: &mut [i16]) {
             portable::pairs(sum, even, odd);
         } else if sum.wide {
             wide::pairs(sum, even, odd);
-        } else if sum.taps.iter().any(|tap| tap.negative) {
+        } else if sum.signed {
             pairs_of::<true>(sum, even, odd);
         } else {
             pairs_of::<false>(sum, even, odd);
