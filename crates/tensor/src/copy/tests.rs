@@ -71,12 +71,13 @@ proptest! {
 
 #[test]
 fn channels_are_split_and_joined() {
+    let rows = if cfg!(miri) { 2 } else { 7 };
     for channels in 1..=5 {
-        let hwc = numbered(&[7, 9, channels]);
-        let chw = Tensor::<u16>::new(&[channels, 7, 9], Some(TensorMemory::Mem), None).unwrap();
+        let hwc = numbered(&[rows, 9, channels]);
+        let chw = Tensor::<u16>::new(&[channels, rows, 9], Some(TensorMemory::Mem), None).unwrap();
         chw.copy_from(&hwc.permute(&[2, 0, 1]).unwrap()).unwrap();
         assert_eq!(values(&chw), values(&hwc.permute(&[2, 0, 1]).unwrap()));
-        let back = Tensor::<u16>::new(&[7, 9, channels], Some(TensorMemory::Mem), None).unwrap();
+        let back = Tensor::<u16>::new(&[rows, 9, channels], Some(TensorMemory::Mem), None).unwrap();
         back.copy_from(&chw.permute(&[1, 2, 0]).unwrap()).unwrap();
         assert_eq!(values(&back), values(&hwc));
     }
@@ -92,9 +93,11 @@ fn rows_and_columns_are_exchanged() {
         let to = Tensor::<T>::new(&[columns, rows], Some(TensorMemory::Mem), None).unwrap();
         to.copy_from(&from.permute(&[1, 0]).unwrap()).unwrap();
         let (from, to) = (from.map_read().unwrap(), to.map_read().unwrap());
+        let (from, to) = (from.as_slice(), to.as_slice());
         for row in 0..rows {
             for column in 0..columns {
-                assert_eq!(from.get(&[row, column]), to.get(&[column, row]), "{row} {column}");
+                let (one, other) = (from[row * columns + column], to[column * rows + row]);
+                assert_eq!(one, other, "{row} {column}");
             }
         }
     }
