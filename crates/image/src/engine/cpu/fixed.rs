@@ -80,7 +80,7 @@ pub(crate) const LANES: usize = 16;
 /// Weights of samples along a row.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Horizontal {
-    /// First sample of each output.
+    /// First sample of each output: they rise, or fall.
     pub(crate) first: Vec<usize>,
     /// Samples of each output; even where sums need 32 bits.
     pub(crate) count: usize,
@@ -106,6 +106,8 @@ impl Horizontal {
         let narrowed =
             |weight| std::iter::repeat_n(i32::clamp(weight, -32768, 32767) as i16, repeated);
         let weights = rounded(taps, count, bits).into_iter().flat_map(narrowed).collect();
+        // By construction; the ends of runs depend on it.
+        assert!(taps.first.is_sorted() || taps.first.is_sorted_by(|one, other| one >= other));
         Horizontal { first: taps.first.clone(), count, weights, bits, wide }
     }
 

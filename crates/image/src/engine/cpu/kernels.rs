@@ -86,7 +86,7 @@ impl Sum<'_> {
 /// Some outputs of a table along the row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Along<'a> {
-    /// First sample of each output.
+    /// First sample of each output: they rise, or fall.
     pub(crate) first: &'a [usize],
     /// The sample that is in the first column.
     pub(crate) start: usize,

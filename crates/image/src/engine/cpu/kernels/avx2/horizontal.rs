@@ -7,7 +7,7 @@ use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::Along;
 
 /// # Safety
-/// The processor must have AVX2.
+/// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn horizontal(along: Along<'_>, from: &[&[i16]], out: &mut [&mut [i16]]) {
     if along.count == 1 || along.wide {
@@ -23,7 +23,7 @@ pub(super) unsafe fn horizontal(along: Along<'_>, from: &[&[i16]], out: &mut [&m
         }
         return;
     }
-    // SAFETY: as above.
+    // SAFETY: the caller's promise.
     unsafe {
         match (from, out) {
             ([a], [out_a]) => sums(along, [*a], [out_a]),
@@ -62,7 +62,7 @@ unsafe fn copies(along: Along<'_>, from: &[i16], out: &mut [i16]) {
 /// Sums of 16 bits, for components that share their weights.
 ///
 /// # Safety
-/// The processor must have AVX2.
+/// As [`horizontal`].
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 unsafe fn sums<const PARTS: usize>(
@@ -70,7 +70,7 @@ unsafe fn sums<const PARTS: usize>(
     from: [&[i16]; PARTS],
     out: [&mut [i16]; PARTS],
 ) {
-    // SAFETY: the processor has the instructions.
+    // SAFETY: the caller's promise.
     unsafe {
         match along.count {
             2 => sums_of_16::<2, PARTS>(along, from, out),
@@ -86,7 +86,7 @@ unsafe fn sums<const PARTS: usize>(
 /// `COUNT` samples for each output, or as many as the table says if that is none.
 ///
 /// # Safety
-/// The processor must have AVX2.
+/// The processor must have AVX2. The first samples rise from output to output, or fall.
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn sums_of_16<const COUNT: usize, const PARTS: usize>(
     along: Along<'_>,
@@ -99,13 +99,17 @@ unsafe fn sums_of_16<const COUNT: usize, const PARTS: usize>(
     for out in &out {
         outputs = outputs.min(out.len() / LANES);
     }
-    let reach = ((count - 1) * step + 1) * LANES;
-    for output in 0..outputs {
-        let begin = (first[output] - start) * step * LANES;
+    // Checked at both ends, between which all others are: where an output has two samples, to check
+    // costs as much as to sum.
+    let first = &first[..outputs];
+    let (Some(one), Some(other)) = (first.first(), first.last()) else { return };
+    assert!(start <= *one.min(other));
+    for part in &from {
+        assert!(((one.max(other) - start + count - 1) * step + 1) * LANES <= part.len());
+    }
+    for (output, first) in first.iter().enumerate() {
+        let begin = (first - start) * step * LANES;
         let mut sums = [_mm256_setzero_si256(); PARTS];
-        for part in &from {
-            assert!(begin + reach <= part.len());
-        }
         for index in 0..count {
             // SAFETY: two numbers for each weight, of which there are enough for all outputs.
             let weight = unsafe {
@@ -118,7 +122,9 @@ unsafe fn sums_of_16<const COUNT: usize, const PARTS: usize>(
                     let column = from[part].as_ptr().add(begin + index * step * LANES);
                     _mm256_loadu_si256(column.cast())
                 };
-                sums[part] = _mm256_add_epi16(sums[part], _mm256_mulhrs_epi16(column, weight));
+                let product = _mm256_mulhrs_epi16(column, weight);
+                sums[part] =
+                    if index == 0 { product } else { _mm256_add_epi16(sums[part], product) };
             }
         }
         for part in 0..PARTS {
