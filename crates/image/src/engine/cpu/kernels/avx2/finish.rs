@@ -35,7 +35,7 @@ pub(super) unsafe fn store_columns(columns: Columns<'_>, out: Out, strides: [usi
 unsafe fn squares<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usize; 3]) {
     let Columns { from, matrix, fraction, flip, rows, pixels } = columns;
     let step = Step::new(matrix, fraction);
-    let flip = _mm256_set1_epi8(flip as i8);
+    let (flips, flip) = (flip != 0, _mm256_set1_epi8(flip as i8));
     let mut at = 0;
     while at < pixels {
         // The last one ends with the row and may store some pixels again.
@@ -61,12 +61,19 @@ unsafe fn squares<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usiz
         }
         for colour in &mut codes {
             *colour = bytes_to_rows(colour);
-            for codes in colour {
-                *codes = _mm256_xor_si256(*codes, flip);
+            if flips {
+                for codes in colour {
+                    *codes = _mm256_xor_si256(*codes, flip);
+                }
             }
         }
         // SAFETY: sixteen pixels of every row of the band, by the promise of `store_columns`.
-        unsafe { store(&codes, here, rows, out, strides) };
+        unsafe {
+            match rows {
+                LANES => store::<true>(&codes, here, rows, out, strides),
+                _ => store::<false>(&codes, here, rows, out, strides),
+            }
+        }
         at += LANES;
     }
 }
@@ -105,13 +112,13 @@ fn eights(a: __m256i, b: __m256i, c: __m256i, d: __m256i) -> [__m256i; 4] {
     ]
 }
 
-/// Stores sixteen pixels from `at` on of the first `rows` rows.
+/// Stores sixteen pixels from `at` on of the first `rows` rows, which may be known to be all.
 ///
 /// # Safety
 /// There must be room for them.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn store(
+unsafe fn store<const ALL: bool>(
     [red, green, blue]: &[[__m256i; 8]; 3],
     at: usize,
     rows: usize,
@@ -127,7 +134,7 @@ unsafe fn store(
                     for plane in 0..3 {
                         let first = planes[plane].add(at + row * strides[plane]);
                         let stride = 8 * strides[plane];
-                        store_both(first, stride, row, rows, colours[plane]);
+                        store_both::<ALL>(first, stride, row, rows, colours[plane]);
                     }
                 }
                 Out::Packed { at: first, blue_first } => {
@@ -139,7 +146,7 @@ unsafe fn store(
                     let first = first.add(3 * at + row * strides[0]);
                     for third in 0..3 {
                         let first = first.add(16 * third);
-                        store_both(first, 8 * strides[0], row, rows, mixed[third]);
+                        store_both::<ALL>(first, 8 * strides[0], row, rows, mixed[third]);
                     }
                 }
             }
@@ -153,13 +160,19 @@ unsafe fn store(
 /// There must be room for sixteen bytes at `first`, and `stride` after it.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn store_both(first: *mut u8, stride: usize, row: usize, rows: usize, both: __m256i) {
+unsafe fn store_both<const ALL: bool>(
+    first: *mut u8,
+    stride: usize,
+    row: usize,
+    rows: usize,
+    both: __m256i,
+) {
     // SAFETY: the caller's promise.
     unsafe {
-        if row < rows {
+        if ALL || row < rows {
             _mm_storeu_si128(first.cast(), _mm256_castsi256_si128(both));
         }
-        if row + 8 < rows {
+        if ALL || row + 8 < rows {
             _mm_storeu_si128(first.add(stride).cast(), _mm256_extracti128_si256::<1>(both));
         }
     }
