@@ -80,7 +80,7 @@ pub(crate) const LANES: usize = 16;
 /// Weights of samples along a row.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Horizontal {
-    /// First sample of each output: they rise, or fall.
+    /// First sample of each output.
     pub(crate) first: Vec<usize>,
     /// Samples of each output; even where sums need 32 bits.
     pub(crate) count: usize,
@@ -106,8 +106,6 @@ impl Horizontal {
         let narrowed =
             |weight| std::iter::repeat_n(i32::clamp(weight, -32768, 32767) as i16, repeated);
         let weights = rounded(taps, count, bits).into_iter().flat_map(narrowed).collect();
-        // By construction; the ends of runs depend on it.
-        assert!(taps.first.is_sorted() || taps.first.is_sorted_by(|one, other| one >= other));
         Horizontal { first: taps.first.clone(), count, weights, bits, wide }
     }
 
@@ -132,6 +130,13 @@ impl Horizontal {
             (start, end) = (start.min(first), end.max(first + last + 1));
         }
         start.min(end)..end
+    }
+
+    /// The lowest and the highest first sample of some outputs.
+    pub(crate) fn firsts(&self, outputs: Range<usize>) -> (usize, usize) {
+        let first = &self.first[outputs];
+        let (lowest, highest) = (first.iter().min(), first.iter().max());
+        (lowest.copied().unwrap_or(0), highest.copied().unwrap_or(0))
     }
 
     /// Whether each output is the sample of its own number from the first on.

@@ -86,8 +86,10 @@ impl Sum<'_> {
 /// Some outputs of a table along the row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Along<'a> {
-    /// First sample of each output: they rise, or fall.
+    /// First sample of each output.
     pub(crate) first: &'a [usize],
+    /// The lowest and the highest of them.
+    pub(crate) firsts: (usize, usize),
     /// The sample that is in the first column.
     pub(crate) start: usize,
     /// Columns from one sample to the next.
@@ -200,6 +202,7 @@ pub(crate) enum Out {
 /// # Safety of all of them
 /// The processor must have the instructions. Rows of taps must be valid for reads of as many
 /// elements as the outputs need, addresses to store at for as many writes as pixels and rows ask.
+/// No first sample along a row is beyond the lowest and the highest that are named with them.
 pub(crate) struct Kernels {
     pub(crate) name: &'static str,
     /// Each output is the sum of a byte of every row.

@@ -67,6 +67,8 @@ pub(crate) struct Tile {
     pub(crate) outputs: Range<usize>,
     /// For each feed the groups of samples that are read.
     pub(crate) groups: Vec<Range<usize>>,
+    /// For each component the lowest and the highest first sample of these outputs.
+    pub(crate) firsts: Vec<(usize, usize)>,
 }
 
 /// Rows that go to one plane.
@@ -212,7 +214,11 @@ fn tiles(feeds: &[Feed], along: &[Option<Horizontal>], across: usize, straight: 
             let line = if straight { 1 } else { LINE };
             start.min(end) / line * line..end
         });
-        Tile { groups: groups.collect(), outputs }
+        let firsts = along.iter().map(|table| match table {
+            Some(table) => table.firsts(outputs.clone()),
+            None => (0, 0),
+        });
+        Tile { groups: groups.collect(), firsts: firsts.collect(), outputs }
     };
     (0..across).step_by(step).map(cut).collect()
 }

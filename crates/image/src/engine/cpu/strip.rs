@@ -238,6 +238,7 @@ impl Strip<'_> {
                 let Some(table) = &self.pass.along[set[0]] else { continue };
                 let along = Along {
                     first: &table.first[tile.outputs.clone()],
+                    firsts: tile.firsts[set[0]],
                     start: groups.start * feed.shape.samples(set[0]),
                     step: self.pass.source[set[0]].step,
                     weights: table.weights_from(tile.outputs.start),

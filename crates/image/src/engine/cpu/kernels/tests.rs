@@ -155,8 +155,9 @@ fn sums_along_rows() {
         let weights = if wide { weights } else { weights.into_iter().flat_map(twice).collect() };
         for step in 1..=4 {
             let columns = numbers(((outputs * 3 + count) * step + 4) * LANES, 9, 32_640);
-            let along =
-                Along { first: &first, start: 4, step, weights: &weights, count, bits: 15, wide };
+            let firsts = (4, 4 + (outputs - 1) * 3);
+            let (weights, bits) = (&weights[..], 15);
+            let along = Along { first: &first, firsts, start: 4, step, weights, count, bits, wide };
             // SAFETY: the kernels are those of this processor.
             both(&format!("{count} samples"), |kernels| unsafe {
                 let all: [&[i16]; 4] =

@@ -86,28 +86,26 @@ unsafe fn sums<const PARTS: usize>(
 /// `COUNT` samples for each output, or as many as the table says if that is none.
 ///
 /// # Safety
-/// The processor must have AVX2. The first samples rise from output to output, or fall.
+/// As [`horizontal`].
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn sums_of_16<const COUNT: usize, const PARTS: usize>(
     along: Along<'_>,
     from: [&[i16]; PARTS],
     out: [&mut [i16]; PARTS],
 ) {
-    let Along { first, start, step, weights, .. } = along;
+    let Along { first, firsts, start, step, weights, .. } = along;
     let count = if COUNT == 0 { along.count } else { COUNT };
     let mut outputs = first.len().min(weights.len() / (2 * count));
     for out in &out {
         outputs = outputs.min(out.len() / LANES);
     }
-    // Checked at both ends, between which all others are: where an output has two samples, to check
-    // costs as much as to sum.
-    let first = &first[..outputs];
-    let (Some(one), Some(other)) = (first.first(), first.last()) else { return };
-    assert!(start <= *one.min(other));
+    // Checked for all at once: where an output has two samples, to check costs as much as to sum.
+    let (lowest, highest) = firsts;
+    assert!(start <= lowest && lowest <= highest);
     for part in &from {
-        assert!(((one.max(other) - start + count - 1) * step + 1) * LANES <= part.len());
+        assert!(((highest - start + count - 1) * step + 1) * LANES <= part.len());
     }
-    for (output, first) in first.iter().enumerate() {
+    for (output, first) in first[..outputs].iter().enumerate() {
         let begin = (first - start) * step * LANES;
         let mut sums = [_mm256_setzero_si256(); PARTS];
         for index in 0..count {
