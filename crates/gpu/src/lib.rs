@@ -10,7 +10,8 @@
 //! use tenure_memory::{LogicalMemorySpace, TensorMemory};
 //! use tenure_tensor::Tensor;
 //!
-//! // A device of this process, for tests; `vulkan`, `cuda` and `hip` have real ones.
+//! // A device of this process, for tests; `vulkan`, `cuda`, `hip` and `opencl` have real
+//! // ones.
 //! let gpu = Gpu::over(testing::TestDevice::new())?;
 //! let here = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
 //! let there = gpu.to(&here, TensorMemory::Device)?;
@@ -48,9 +49,13 @@ mod heap;
 #[cfg(feature = "hip")]
 pub mod hip;
 mod imports;
+#[cfg(any(feature = "cuda", feature = "hip", feature = "opencl"))]
+mod library;
 mod memory;
 mod missing;
 mod open;
+#[cfg(feature = "opencl")]
+pub mod opencl;
 mod reach;
 mod share;
 #[cfg(any(feature = "cuda", feature = "hip"))]

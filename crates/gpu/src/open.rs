@@ -64,6 +64,13 @@ pub fn backends() -> &'static [Backend] {
         },
         #[cfg(feature = "hip")]
         Backend { name: "hip", title: "HIP", survey: crate::hip::survey, open: crate::hip::open },
+        #[cfg(feature = "opencl")]
+        Backend {
+            name: "opencl",
+            title: "OpenCL",
+            survey: crate::opencl::survey,
+            open: crate::opencl::open,
+        },
         #[cfg(feature = "vulkan")]
         Backend {
             name: "vulkan",

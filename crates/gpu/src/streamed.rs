@@ -15,6 +15,7 @@ use libloading::Library;
 use tenure_memory::{DeviceFault, DeviceVendor, Error, Result, TensorMemory};
 
 use crate::device::{Address, Block, Class, Device, Properties, Region, Task, Work};
+pub(crate) use crate::library::{function, load};
 use crate::{Listed, Missing};
 
 /// A driver's answer: 0 is success.
@@ -353,40 +354,6 @@ impl Drop for Streamed {
         }
         (self.functions.close)();
     }
-}
-
-/// A library, by the first of its names that loads.
-pub(crate) fn load(names: &[&str]) -> Result<(Arc<Library>, String), Missing> {
-    let mut reason = String::new();
-    for name in names {
-        // SAFETY: loading a driver's library runs its initialisers, as every program does that
-        // uses it.
-        match unsafe { Library::new(name) } {
-            Ok(library) => return Ok((Arc::new(library), (*name).to_owned())),
-            Err(error) if reason.is_empty() => reason = error.to_string(),
-            Err(_) => {}
-        }
-    }
-    let library = names.first().copied().unwrap_or_default().to_owned();
-    Err(Missing::NoLibrary { library, reason })
-}
-
-/// A function of a library.
-///
-/// # Safety
-/// `F` must be a function pointer of the function's type.
-pub(crate) unsafe fn function<F: Copy>(
-    library: &Library,
-    name: &'static str,
-    of: &str,
-) -> Result<F, Missing> {
-    // SAFETY: by the caller's promise.
-    let found = unsafe { library.get::<F>(name.as_bytes()) };
-    found.map(|found| *found).map_err(|_| Missing::TooOld {
-        library: of.to_owned(),
-        needed: format!("a driver that has {name}"),
-        found: "one that does not".to_owned(),
-    })
 }
 
 /// How many devices a runtime finds, or what its answer means.
