@@ -1,4 +1,5 @@
-//! The suite of every memory, for what a device makes that the CPU reaches.
+//! The suite of every memory, for what a device makes that the CPU reaches: the test device, or the
+//! one that `TENURE_TEST_DEVICE` names.
 #![cfg(linux_like)]
 
 use suite::variant::Variant;
@@ -30,11 +31,15 @@ impl Allocator for Made {
 }
 
 fn with_variants(work: impl FnOnce(&[Variant])) {
-    let gpu = Gpu::over(TestDevice::new()).unwrap();
+    let gpu = match std::env::var("TENURE_TEST_DEVICE") {
+        Ok(word) => tenure_gpu::open(&word).unwrap(),
+        Err(_) => Gpu::over(TestDevice::new()).unwrap(),
+    };
+    let properties = gpu.properties();
     let mut all = vec![];
-    for memory in [TensorMemory::Pinned, TensorMemory::Managed] {
+    for &memory in properties.memories.iter().filter(|memory| **memory != TensorMemory::Device) {
         let made = Made(gpu.allocator(memory).unwrap());
-        let variant = Variant::new(format!("{memory} of the test device"), made);
+        let variant = Variant::new(format!("{memory} of {}", properties.name), made);
         all.extend([variant.pooled(), variant]);
     }
     work(&all);

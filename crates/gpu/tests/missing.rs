@@ -1,11 +1,11 @@
 //! Why there is no device: three states, told apart, with the libraries that really say so.
-#![cfg(all(linux_like, feature = "cuda", feature = "hip"))]
+#![cfg(all(linux_like, feature = "cuda", feature = "hip", feature = "opencl"))]
 
-use tenure_gpu::{Missing, backends, cuda, hip};
+use tenure_gpu::{Missing, backends, cuda, hip, opencl};
 
 #[test]
 fn a_library_that_is_not_there() {
-    for ask in [cuda::ask_runtime, hip::ask_runtime] {
+    for ask in [cuda::ask_runtime, hip::ask_runtime, opencl::ask_loader] {
         let error = ask("libnobody-has-this.so.9").unwrap_err();
         assert!(matches!(&error, Missing::NoLibrary { .. }), "{error}");
         let words = error.to_string();
@@ -17,6 +17,8 @@ fn a_library_that_is_not_there() {
 fn a_library_of_somebody_else() {
     let error = cuda::ask_runtime("libc.so.6").unwrap_err().to_string();
     assert!(error.starts_with("driver too old") && error.contains("cudaGetDeviceCount"), "{error}");
+    let error = opencl::ask_loader("libc.so.6").unwrap_err().to_string();
+    assert!(error.starts_with("driver too old") && error.contains("clGetPlatformIDs"), "{error}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ fn dlpack_says_whose_memory_it_is() {
     let vendors = [
         (DeviceVendor::Cuda, [2, 3, 13]),
         (DeviceVendor::Rocm, [10, 11, 13]),
+        (DeviceVendor::OpenCl, [4, 1, 1]),
         (DeviceVendor::Vulkan, [7, 1, 1]),
         (DeviceVendor::OneApi, [14, 1, 1]),
         (DeviceVendor::Extension, [12, 1, 1]),

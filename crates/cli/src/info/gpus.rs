@@ -13,7 +13,7 @@ pub(super) use here::gpus;
 /// One kind of device.
 #[derive(Debug, Serialize)]
 pub(super) struct Kind {
-    /// Its word: `vulkan`, `cuda`, `hip`.
+    /// Its word: `vulkan`, `cuda`, `hip`, `opencl`.
     pub(super) name: &'static str,
     /// Its name.
     pub(super) title: &'static str,

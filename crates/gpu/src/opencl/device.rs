@@ -62,8 +62,10 @@ impl OpenCl {
             refuse(format!("there are {count} devices, counted from 0, and none is {number}"))
         })?;
         match (found.usm, &found.unusable) {
-            (Some(usm), None) => OpenCl::make(api, usm, &found)
-                .map_err(|code| refuse(format!("{}: {}", found.name, fault(code)))),
+            (Some(usm), None) => OpenCl::make(api, usm, &found).map_err(|code| {
+                let (device, name) = (&found.name, answer::name(code));
+                refuse(format!("{device}: making its context and queues answers {code} ({name})"))
+            }),
             (_, why) => {
                 let why = why.as_deref().unwrap_or_default();
                 Err(refuse(format!("{} cannot be used: {why}", found.name)))
