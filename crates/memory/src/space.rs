@@ -33,7 +33,8 @@ pub enum DeviceVendor {
     Cuda,
     /// AMD.
     Rocm,
-    /// OpenCL; memory is named by a handle, not by an address.
+    /// OpenCL; memory is named by the handle of a buffer, not by an address. Unified shared memory
+    /// has addresses and no such handle: DLPack has no name for it.
     OpenCl,
     /// Vulkan; a handle.
     Vulkan,
