@@ -223,6 +223,9 @@ unsafe impl Device for OpenCl {
     unsafe fn submit(&self, queue: usize, tasks: &[Task]) -> Result<Work> {
         let what = "submitting work";
         let own = self.queue(what, queue)?;
+        if let Some(code) = own.failed() {
+            return Err(self.properties.fault(what, ended(code)));
+        }
         let tasks = {
             let blocks = self.blocks();
             let unknown = || self.properties.fault(what, DeviceFault::OtherDevice);

@@ -22,6 +22,8 @@ struct Marks {
     /// Work that may not be done, the oldest first.
     open: VecDeque<(u64, Arc<Mark>)>,
     last: u64,
+    /// The first work that failed, and its answer: what comes after it is not done either.
+    failed: Option<(u64, Code)>,
 }
 
 /// Some work: an event for each of its tasks, because a task that fails is known by its own only.
@@ -135,26 +137,32 @@ impl Queue {
 
     /// Waits until work is done and all before it; says whether it is. After an error it is over.
     pub(super) fn wait(&self, number: u64, timeout: Option<Duration>) -> Result<bool, Code> {
-        let mine: Vec<Arc<Mark>> = {
-            let marks = self.marks();
-            let mine = marks.open.iter().take_while(|(one, _)| *one <= number);
-            mine.map(|(_, mark)| Arc::clone(mark)).collect()
-        };
+        let mine: Vec<(u64, Arc<Mark>)> =
+            self.marks().open.iter().take_while(|(one, _)| *one <= number).cloned().collect();
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let done = match (mine.last(), until) {
-            (Some(last), Some(until)) => last.wait_until(until)?,
+            (Some((_, last)), Some(until)) => last.wait_until(until),
             _ => true,
         };
         if !done {
             return Ok(false);
         }
-        // What is done is done at once; the first that failed is told.
-        let ended = mine.iter().map(|mark| mark.wait()).find(|code| *code != 0);
-        self.marks().open.retain(|(one, _)| *one > number);
-        match ended {
-            None => Ok(true),
-            Some(code) => Err(code),
+        // What is done is done at once. All is waited for, also behind what failed.
+        let answers: Vec<_> = mine.iter().map(|(one, mark)| (*one, mark.wait())).collect();
+        let failed = answers.into_iter().find(|(_, code)| *code != 0);
+        let mut marks = self.marks();
+        // Marks go with the memory of the failure: who comes later is told too.
+        marks.failed = marks.failed.or(failed);
+        marks.open.retain(|(one, _)| *one > number);
+        match marks.failed {
+            Some((first, code)) if first <= number => Err(code),
+            _ => Ok(true),
         }
+    }
+
+    /// Why the queue does nothing more, if work of it has failed.
+    pub(super) fn failed(&self) -> Option<Code> {
+        self.marks().failed.map(|(_, code)| code)
     }
 
     /// Waits for everything.
@@ -181,14 +189,14 @@ impl Mark {
     }
 
     /// Waits for the last task; says whether it is over.
-    fn wait_until(&self, until: Instant) -> Result<bool, Code> {
-        let Some(last) = self.events.last() else { return Ok(true) };
+    fn wait_until(&self, until: Instant) -> bool {
+        let Some(last) = self.events.last() else { return true };
         loop {
             if self.status(*last) <= 0 {
-                return Ok(true);
+                return true;
             }
             if until <= Instant::now() {
-                return Ok(false);
+                return false;
             }
             std::thread::sleep(Duration::from_micros(50));
         }
@@ -213,3 +221,6 @@ impl Drop for Queue {
         unsafe { (self.api.release_queue)(self.queue) };
     }
 }
+
+#[cfg(test)]
+mod tests;
