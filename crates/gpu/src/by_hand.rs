@@ -9,6 +9,7 @@ use tenure_memory::{Carrier, Carry, Held, Source, TensorMemory};
 
 use crate::carry::Courier;
 use crate::device::Device;
+use crate::peers;
 
 impl Courier {
     /// Does a copy or fill if the CPU reaches all of it; says whether it did.
@@ -45,8 +46,14 @@ impl Courier {
             Held::Near(hold) if hold.raw().memory() != TensorMemory::Dma => Some(hold.address()),
             Held::Near(_) => None,
             Held::Far(_) => {
-                let place = held.device_place().filter(|place| place.device == self.number())?;
-                let base = device.near(place.block)?;
+                let place = held.device_place()?;
+                let base = match place.device == self.number() {
+                    true => device.near(place.block)?,
+                    // What is held keeps the block, and with it the other device.
+                    false => {
+                        peers::open(place.device)?.device("copying").ok()?.near(place.block)?
+                    }
+                };
                 Some(base.0.map_addr(|base| base.saturating_add(place.offset)))
             }
         }

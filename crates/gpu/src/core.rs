@@ -8,6 +8,7 @@ use tenure_memory::{DeviceFault, Error, Request, Result, TensorMemory, Why};
 use crate::device::{Device, FdKind, Properties, Task};
 use crate::heap::{Heap, HeapReport, Taken};
 use crate::imports::Imports;
+use crate::peers::{self, Peers};
 
 /// A device that is open.
 pub(crate) struct Core {
@@ -16,17 +17,21 @@ pub(crate) struct Core {
     device: Arc<dyn Device>,
     heaps: Vec<Heap>,
     pub(crate) imports: Imports,
+    pub(crate) peers: Peers,
     /// The process that opened it: drivers do not survive a fork.
     process: u32,
 }
 
 impl Core {
-    pub(crate) fn new(device: Arc<dyn Device>) -> Core {
+    pub(crate) fn open(device: Arc<dyn Device>) -> Arc<Core> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let heaps = device.properties().memories.iter().map(|&memory| Heap::new(memory)).collect();
         let process = std::process::id();
-        Core { number, device, heaps, imports: Imports::default(), process }
+        let (imports, peers) = (Imports::default(), Peers::default());
+        let core = Arc::new(Core { number, device, heaps, imports, peers, process });
+        peers::enter(&core);
+        core
     }
 
     pub(crate) fn properties(&self) -> &Properties {
@@ -84,8 +89,14 @@ impl Core {
     pub(crate) fn give(&self, memory: TensorMemory, taken: &mut Taken) {
         // In a forked process the driver is not there any more.
         if let (true, Ok(heap)) = (self.here(), self.heap(memory)) {
-            heap.give(self.device.as_ref(), taken);
+            heap.give(taken, |block| self.free(block));
         }
+    }
+
+    /// Gives a block back to the driver, after whoever reached it from another device.
+    fn free(&self, block: u64) {
+        self.peers.recall(self.number, block);
+        self.device.free(block);
     }
 
     pub(crate) fn reports(&self) -> Vec<HeapReport> {
@@ -109,7 +120,8 @@ impl Drop for Core {
         match self.here() {
             true => {
                 self.imports.clear(self.device.as_ref());
-                self.heaps.iter().for_each(|heap| heap.clear(self.device.as_ref()));
+                self.peers.clear(self.device.as_ref());
+                self.heaps.iter().for_each(|heap| heap.clear(|block| self.free(block)));
             }
             // What it would call belongs to the other process.
             false => std::mem::forget(Arc::clone(&self.device)),

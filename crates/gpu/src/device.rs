@@ -1,6 +1,7 @@
 //! What a backend implements: blocks of memory, copies between them, and their order.
 #![expect(unsafe_code, reason = "the trait that backends implement promises valid addresses")]
 
+use std::any::Any;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -164,7 +165,7 @@ pub struct Work {
 /// [`Device::wait`] means that everything submitted before to the same queue is done, that the CPU
 /// and every queue see what was written, and that neither the device nor its threads touch a block
 /// for that work any more.
-pub unsafe trait Device: Send + Sync + 'static {
+pub unsafe trait Device: Any + Send + Sync {
     /// What is known of it; the answer never changes.
     fn properties(&self) -> &Properties;
 
@@ -204,6 +205,17 @@ pub unsafe trait Device: Send + Sync + 'static {
     /// [`Error::Device`] if it cannot, or the descriptor is not what it is said to be.
     fn import_fd(&self, _fd: BorrowedFd<'_>, _kind: FdKind, _bytes: usize) -> Result<Block> {
         Err(self.properties().fault("importing a descriptor", DeviceFault::Lacks("way to do it")))
+    }
+
+    /// Makes a block of another device of the same kind one of this device, without a copy: for
+    /// copies between the two. Gives its number here, and which byte of it is the first. It is freed
+    /// before the other device's own.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if this device does not reach it.
+    fn import_peer(&self, _peer: &dyn Device, _block: u64) -> Result<(u64, usize)> {
+        let fault = DeviceFault::Lacks("way to do it");
+        Err(self.properties().fault("reaching memory of another device", fault))
     }
 
     /// As [`Device::allocate`], of memory that others can use: see [`Device::export`].

@@ -37,7 +37,7 @@ impl Gpu {
     /// # Errors
     /// As there.
     pub fn over_shared(device: Arc<dyn Device>) -> Result<Gpu> {
-        let core = Arc::new(Core::new(device));
+        let core = Core::open(device);
         core.heap(TensorMemory::Pinned)?;
         let courier = Arc::new(Courier::new(core));
         let carrier: Arc<dyn Carrier> = Arc::clone(&courier) as _;
@@ -167,10 +167,10 @@ impl Gpu {
         self.core().reports()
     }
 
-    /// Which main memory the device reaches where it is: what was copied once is known by its
-    /// identity and not imported again.
+    /// Which main memory the device reaches where it is, and which blocks of other devices: what was
+    /// copied once is known by its identity and not imported again.
     pub fn imports(&self) -> ImportReport {
-        self.core().imports.report()
+        ImportReport { peers: self.core().peers.reached(), ..self.core().imports.report() }
     }
 
     /// What the staging memory did: copies of main memory that the device cannot reach go through

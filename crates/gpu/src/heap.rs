@@ -114,9 +114,9 @@ impl Heap {
         Ok(taken)
     }
 
-    /// Takes a part back.
-    pub(crate) fn give(&self, device: &dyn Device, taken: &mut Taken) {
-        let Some(slot) = taken.slot else { return device.free(taken.block) };
+    /// Takes a part back; blocks that are not needed any more are freed.
+    pub(crate) fn give(&self, taken: &mut Taken, free: impl Fn(u64)) {
+        let Some(slot) = taken.slot else { return free(taken.block) };
         let part = taken.part.take();
         let mut chunks = self.chunks();
         let empty = |chunk: &Chunk| chunk.live == 0 && chunk.parts.is_some();
@@ -128,7 +128,7 @@ impl Heap {
         }
         chunk.live -= 1;
         if chunk.live == 0 && (chunk.parts.is_none() || others > 0) {
-            device.free(chunk.block.id);
+            free(chunk.block.id);
             chunks[slot] = None;
         }
         while let Some(None) = chunks.last() {
@@ -152,9 +152,9 @@ impl Heap {
     }
 
     /// Gives everything back to the driver, which is about to go.
-    pub(crate) fn clear(&self, device: &dyn Device) {
+    pub(crate) fn clear(&self, free: impl Fn(u64)) {
         for chunk in self.chunks().drain(..).flatten() {
-            device.free(chunk.block.id);
+            free(chunk.block.id);
         }
     }
 }

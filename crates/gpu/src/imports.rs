@@ -42,6 +42,8 @@ pub struct ImportReport {
     pub refused: usize,
     /// How often an allocation was found to be imported before.
     pub hits: u64,
+    /// Blocks of other devices that are reached now.
+    pub peers: usize,
 }
 
 impl Imports {
@@ -87,7 +89,7 @@ impl Imports {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let imported = known.values().filter(|known| known.block.is_some()).count();
         let hits = self.hits.load(Ordering::Relaxed);
-        ImportReport { imported, refused: known.len() - imported, hits }
+        ImportReport { imported, refused: known.len() - imported, hits, peers: 0 }
     }
 
     /// Lets go of everything; no work is under way any more.

@@ -56,8 +56,10 @@ mod missing;
 mod open;
 #[cfg(feature = "opencl")]
 pub mod opencl;
+mod peers;
 mod reach;
 mod share;
+mod staged;
 #[cfg(any(feature = "cuda", feature = "hip"))]
 mod streamed;
 pub mod testing;

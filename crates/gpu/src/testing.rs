@@ -2,13 +2,15 @@
 //!
 //! Its addresses are reserved and not readable, so that a stray dereference faults. Its bytes are
 //! in a memory file that only the threads of its queues know. Work is done after a delay, so that
-//! whoever does not wait reads old bytes; and it can be stopped, lost, and be out of memory.
+//! whoever does not wait reads old bytes; and it can be stopped, lost, and be out of memory. Its
+//! queues reach the bytes of other test devices, if they are told to: as peers do.
 #![expect(unsafe_code, reason = "reserves addresses, and promises that host memory is valid")]
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
@@ -37,6 +39,8 @@ pub struct Settings {
     pub delay: Duration,
     /// Its queues.
     pub queues: usize,
+    /// Whether it reaches the memory of other test devices.
+    pub peers: bool,
 }
 
 impl Default for Settings {
@@ -49,6 +53,7 @@ impl Default for Settings {
             block_bytes: 16 << 20,
             delay: Duration::from_micros(200),
             queues: 2,
+            peers: true,
         }
     }
 }
@@ -64,14 +69,23 @@ struct Shared {
     properties: Properties,
     queues: Vec<Queue>,
     blocks: Mutex<HashMap<u64, Mapping>>,
+    /// Blocks of other devices, and whose they are.
+    peers: Mutex<HashMap<u64, Weak<Shared>>>,
     next: AtomicU64,
 }
 
-/// The addresses of a block.
+impl Shared {
+    fn is_lost(&self) -> bool {
+        self.queues.iter().any(Queue::is_lost)
+    }
+}
+
+/// The addresses of a block, and where its bytes are.
 struct Mapping {
     memory: TensorMemory,
     base: Address,
     bytes: usize,
+    store: Arc<Store>,
 }
 
 impl Drop for Mapping {
@@ -89,7 +103,7 @@ impl TestDevice {
 
     /// A device as described.
     pub fn with(settings: Settings) -> TestDevice {
-        let Settings { id, vendor, device_bytes, host_bytes, block_bytes, delay, queues } =
+        let Settings { id, vendor, device_bytes, host_bytes, block_bytes, delay, queues, .. } =
             settings;
         let properties = Properties {
             name: format!("test device {id}").into(),
@@ -114,6 +128,7 @@ impl TestDevice {
             properties,
             queues: (0..queues.max(1)).map(|_| Queue::start(delay)).collect(),
             blocks: Mutex::default(),
+            peers: Mutex::default(),
             next: AtomicU64::new(1),
         };
         TestDevice { shared: Arc::new(shared) }
@@ -139,10 +154,6 @@ impl TestDevice {
         self.shared.queues.iter().for_each(Queue::lose);
     }
 
-    fn is_lost(&self) -> bool {
-        self.shared.queues.iter().any(Queue::is_lost)
-    }
-
     /// Blocks and bytes that are allocated.
     pub fn allocated(&self) -> (usize, usize) {
         let blocks = self.blocks();
@@ -151,6 +162,29 @@ impl TestDevice {
 
     fn blocks(&self) -> MutexGuard<'_, HashMap<u64, Mapping>> {
         self.shared.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn peers(&self) -> MutexGuard<'_, HashMap<u64, Weak<Shared>>> {
+        self.shared.peers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells all queues of bytes, and gives the block that they are.
+    fn enter(&self, store: &Arc<Store>) -> u64 {
+        let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        self.shared.queues.iter().for_each(|queue| queue.add(id, Arc::clone(store)));
+        id
+    }
+
+    /// Whether a task uses memory of another device that is lost.
+    fn uses_lost(&self, tasks: &[Task]) -> bool {
+        let peers = self.peers();
+        let lost = |block: u64| {
+            peers.get(&block).is_some_and(|peer| peer.upgrade().is_none_or(|peer| peer.is_lost()))
+        };
+        tasks.iter().any(|task| match *task {
+            Task::Copy { to, from, .. } => lost(to.0) || lost(from.0),
+            Task::Fill { to, .. } => lost(to.0),
+        })
     }
 
     fn lost(&self, what: &'static str) -> Error {
@@ -187,7 +221,7 @@ unsafe impl Device for TestDevice {
     }
 
     fn allocate(&self, memory: TensorMemory, bytes: usize) -> Result<Block> {
-        if self.is_lost() {
+        if self.shared.is_lost() {
             return Err(self.lost("allocating"));
         }
         let settings = &self.shared.settings;
@@ -209,14 +243,13 @@ unsafe impl Device for TestDevice {
         };
         let whole = whole.max(PAGE);
         let base = map(whole, !far).map_err(|errno| full(Some(errno.into())))?;
-        let mapping = Mapping { memory, base, bytes: whole };
-        let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
-        let store = match far {
-            true => Store::hidden(whole).map_err(|errno| full(Some(errno.into())))?,
-            false => Store::Host { base, bytes: whole },
-        };
-        let store = Arc::new(store);
-        self.shared.queues.iter().for_each(|queue| queue.add(id, Arc::clone(&store)));
+        let bytes = Store::Host { base, bytes: whole };
+        let mut mapping = Mapping { memory, base, bytes: whole, store: Arc::new(bytes) };
+        if far {
+            let hidden = Store::hidden(whole).map_err(|errno| full(Some(errno.into())))?;
+            mapping.store = Arc::new(hidden);
+        }
+        let id = self.enter(&mapping.store);
         blocks.insert(id, mapping);
         let host = Some(base).filter(|_| !far);
         Ok(Block { id, bytes: whole, host, name: Some(base), align: PAGE })
@@ -225,6 +258,20 @@ unsafe impl Device for TestDevice {
     fn free(&self, block: u64) {
         self.shared.queues.iter().for_each(|queue| queue.remove(block));
         self.blocks().remove(&block);
+        self.peers().remove(&block);
+    }
+
+    fn import_peer(&self, peer: &dyn Device, block: u64) -> Result<(u64, usize)> {
+        let what = "reaching memory of another device";
+        let fault = |fault| self.shared.properties.fault(what, fault);
+        let peer = (peer as &dyn Any).downcast_ref::<TestDevice>();
+        let peer = peer.filter(|_| self.shared.settings.peers);
+        let peer = peer.ok_or_else(|| fault(DeviceFault::Lacks("way to do it")))?;
+        let store = peer.blocks().get(&block).map(|mapping| Arc::clone(&mapping.store));
+        let store = store.ok_or_else(|| fault(DeviceFault::OtherDevice))?;
+        let id = self.enter(&store);
+        self.peers().insert(id, Arc::downgrade(&peer.shared));
+        Ok((id, 0))
     }
 
     unsafe fn submit(&self, queue: usize, tasks: &[Task]) -> Result<Work> {
@@ -232,6 +279,9 @@ unsafe impl Device for TestDevice {
         let own = self.shared.queues.get(queue);
         let own =
             own.ok_or_else(|| self.shared.properties.fault(what, DeviceFault::OtherDevice))?;
+        if self.uses_lost(tasks) {
+            return Err(self.lost(what));
+        }
         let number = own.submit(tasks.to_vec()).ok_or_else(|| self.lost(what))?;
         Ok(Work { queue, number })
     }

@@ -1,6 +1,8 @@
 //! Copies between all memories and at all strides give what copies in main memory give.
 #![cfg(linux_like)]
 
+use std::time::Duration;
+
 use common::{device, numbers, part, quick, values};
 use proptest::prelude::*;
 use tenure_gpu::Gpu;
@@ -16,8 +18,14 @@ const ALL: [TensorMemory; 5] = [Mem, Shm, Pinned, Managed, Device];
 
 #[test]
 fn every_pair_of_memories_on_two_devices() {
-    let (_first, here) = quick();
-    let (_second, there) = quick();
+    for peers in [true, false] {
+        every_pair(&Settings { peers, delay: Duration::ZERO, ..Settings::default() });
+    }
+}
+
+fn every_pair(settings: &Settings) {
+    let (_first, here) = device(settings.clone());
+    let (_second, there) = device(settings.clone());
     let source = numbers(&[5, 33]);
     for from in ALL {
         let from = here.to(&source, from).unwrap();
@@ -173,9 +181,11 @@ proptest! {
         thin in any::<bool>(),
         memories in (0..5usize, 0..5usize),
         same in any::<bool>(),
+        peers in any::<bool>(),
     ) {
-        let gpu = Gpu::over(TestDevice::new()).unwrap();
-        let other = Gpu::over(TestDevice::new()).unwrap();
+        let settings = Settings { peers, ..Settings::default() };
+        let gpu = Gpu::over(TestDevice::with(settings.clone())).unwrap();
+        let other = Gpu::over(TestDevice::with(settings)).unwrap();
         let base = numbers(&[6, 8, 4]);
         let canvas = Tensor::from_slice(&[9u16; 6 * 8 * 4], &[6, 8, 4]).unwrap();
         let from = gpu.to(&base, ALL[memories.0]).unwrap();

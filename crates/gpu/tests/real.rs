@@ -1,5 +1,6 @@
 //! What every real device must do: the one that `TENURE_TEST_DEVICE` names, or `vulkan:0`. With
-//! `TENURE_TEST_QUEUED` its queue does every copy, also where the CPU could.
+//! `TENURE_TEST_QUEUED` its queue does every copy, also where the CPU could. `TENURE_TEST_PEER` names
+//! another device of the same kind, such as `cuda:1`; without it the same one is opened twice.
 //!
 //! `cargo test -p tenure-gpu --test real -- --ignored` runs it on a machine that has one.
 #![cfg(linux_like)]
@@ -7,7 +8,7 @@
 use std::time::Duration;
 
 use common::{numbers, part, values};
-use tenure_gpu::{Gpu, open};
+use tenure_gpu::{Class, Gpu, open};
 use tenure_memory::TensorMemory::{self, Device, Managed, Mem, Pinned, Shm};
 use tenure_memory::{Allocator, Error, PoolLimits, Request};
 use tenure_tensor::{PixelFormat, Tensor, TensorDyn, copy_all_later};
@@ -19,6 +20,10 @@ mod common;
 
 fn word() -> String {
     std::env::var("TENURE_TEST_DEVICE").unwrap_or_else(|_| "vulkan:0".to_owned())
+}
+
+fn peer_word() -> String {
+    std::env::var("TENURE_TEST_PEER").unwrap_or_else(|_| word())
 }
 
 fn gpu() -> Gpu {
@@ -52,6 +57,43 @@ fn copies_between_every_pair_of_memories() {
             }
         }
     }
+}
+
+#[test]
+#[ignore = "needs a device"]
+fn peers_copy_without_staging() {
+    let (here, there) = (gpu().queued(), open(&peer_word()).unwrap().queued());
+    let empty = |gpu: &Gpu| {
+        let allocator = match gpu.properties().shares {
+            true => gpu.shareable().unwrap(),
+            false => gpu.allocator(Device).unwrap(),
+        };
+        Tensor::<u16>::new_in(&*allocator, &[300_000], None).unwrap()
+    };
+    let staged = |gpu: &Gpu| gpu.staging().hits + gpu.staging().misses;
+    // Memory that was made to be shared: every backend reaches it on the same device.
+    let (source, target) = (empty(&here), empty(&there));
+    source.copy_from(&numbers(&[300_000])).unwrap();
+    let before = (staged(&here), staged(&there));
+    target.copy_from(&source).unwrap();
+    let own = peer_word() == word() || !word().starts_with("vulkan");
+    if own {
+        assert_eq!((staged(&here), staged(&there)), before);
+        assert_eq!(there.imports().peers, 1, "{:?}", there.imports());
+    }
+    assert!(values(&target) == values(&numbers(&[300_000])));
+    // Any other: where devices have addresses, or are software.
+    let source = here.to(&numbers(&[300_000]), Device).unwrap();
+    let before = (staged(&here), staged(&there));
+    let (copy, fence) = there.to_later(&source, Device).unwrap();
+    assert!(fence.wait(Some(Duration::from_secs(30))).unwrap());
+    if own && (!word().starts_with("vulkan") || here.properties().class == Class::Software) {
+        assert_eq!((staged(&here), staged(&there)), before);
+    }
+    assert!(values(&copy) == values(&numbers(&[300_000])));
+    // What was reached goes when its device frees it.
+    drop((source, here));
+    assert!(values(&copy) == values(&numbers(&[300_000])));
 }
 
 #[test]

@@ -36,6 +36,12 @@ pub trait Carrier: Send + Sync {
         None
     }
 
+    /// Whether this device carries from and to memory of a device without a detour through main
+    /// memory: its own, and that of another one that it reaches. Whoever asks keeps the memory.
+    fn reaches(&self, raw: &RawBuffer) -> bool {
+        raw.device_place().is_some_and(|place| place.device == self.number())
+    }
+
     /// Memory that the CPU reaches and that this device carries from and to fastest. It comes
     /// from a pool: its bytes are whatever was left in them.
     ///

@@ -203,6 +203,10 @@ unsafe impl Device for Vulkan {
         self.fd_block(fd, kind, bytes)
     }
 
+    fn import_peer(&self, peer: &dyn Device, block: u64) -> Result<(u64, usize)> {
+        self.peer_block(peer, block)
+    }
+
     fn allocate_shared(&self, memory: TensorMemory, bytes: usize, kind: FdKind) -> Result<Block> {
         self.shared_block(memory, bytes, kind)
     }

@@ -1,7 +1,9 @@
 //! Memory of others as blocks of a Vulkan device, and its own for others.
 #![expect(unsafe_code, reason = "calls Vulkan, which is loaded at run time")]
 
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::any::Any;
+use std::num::NonZero;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::ptr::NonNull;
 
 use ash::prelude::VkResult;
@@ -9,8 +11,8 @@ use ash::vk;
 use tenure_memory::{DeviceFault, Error, Result, TensorMemory};
 
 use super::blocks::{HANDLE_ALIGN, Handles, handle, handles};
-use super::device::Vulkan;
-use crate::device::{Block, FdKind};
+use super::device::{Known, Vulkan};
+use crate::device::{Address, Block, Device, FdKind};
 
 impl Vulkan {
     fn lacks(&self, what: &'static str) -> Error {
@@ -97,6 +99,37 @@ impl Vulkan {
         let block = block.map_err(|error| self.answer(what, error))?;
         let _ = own.into_raw_fd();
         Ok(block)
+    }
+
+    /// A block of another open Vulkan device: by its descriptor, if it was made to be shared and
+    /// driver and device are the same; by its address, if the other is a device in software, whose
+    /// memory is main memory.
+    pub(super) fn peer_block(&self, peer: &dyn Device, block: u64) -> Result<(u64, usize)> {
+        let what = "reaching memory of another device";
+        let peer = (peer as &dyn Any).downcast_ref::<Vulkan>().ok_or_else(|| self.lacks(what))?;
+        let known = peer.blocks().get(&block).copied();
+        let known = known.ok_or_else(|| peer.properties.fault(what, DeviceFault::OtherDevice))?;
+        let same = peer.properties.uuid == self.properties.uuid;
+        match known {
+            Known { shared: Some(FdKind::Opaque), .. } if same && self.fds.is_some() => {
+                let (fd, room) = peer.export_block(block)?;
+                let block = self.fd_block(fd.as_fd(), FdKind::Opaque, room)?;
+                Ok((block.id, 0))
+            }
+            Known { near: Some(Address(base)), room, .. } => {
+                let page = self.properties.imports_host.ok_or_else(|| self.lacks(what))?;
+                let first = base.addr().get() % page;
+                // Down to the start of the page, which is not zero: nothing is mapped there.
+                let start = NonZero::new(base.addr().get() - first);
+                let start = start.ok_or_else(|| self.lacks(what))?;
+                let bytes = (first + room as usize).next_multiple_of(page);
+                // SAFETY: whole pages around memory that exists until the other device frees its
+                // block; this one is freed before.
+                let block = unsafe { self.host_block(base.map_addr(|_| start), bytes)? };
+                Ok((block.id, first))
+            }
+            _ => Err(self.lacks(what)),
+        }
     }
 
     /// A block that can be exported.

@@ -73,16 +73,20 @@ pub(super) fn pattern(element: &[u8]) -> Option<[u8; 4]> {
     }
 }
 
-/// Both far: at once if the same device reaches both, otherwise through main memory.
+/// Both far: at once if the device of one side reaches both, otherwise through main memory.
 fn between(to: Side<'_>, from: Side<'_>, walk: &WalkPair) -> Result<Prepared> {
-    let (there, here) = (carrier_of(to.0.raw()?)?, carrier_of(from.0.raw()?)?);
-    if there.number() == here.number()
-        && let Some(pieces) = pieces(walk, to.1, from.1)
+    let (target, source) = (to.0.raw()?, from.0.raw()?);
+    let (there, here) = (carrier_of(target)?, carrier_of(source)?);
+    if let Some(pieces) = pieces(walk, to.1, from.1)
+        && let Some(carrier) = match there.reaches(source) {
+            true => Some(there),
+            false => Some(Arc::clone(&here)).filter(|here| here.reaches(target)),
+        }
     {
         // Reading first: the ledger then refuses a copy of bytes onto themselves.
         let source = far(from, Access::KernelRead)?;
         let work = vec![Carry::pieces(far(to, Access::KernelWrite)?, source, pieces)?];
-        return Ok(Prepared { carrier: there, work, after: None });
+        return Ok(Prepared { carrier, work, after: None });
     }
     let packed = Layout::contiguous(to.1.dtype(), to.1.shape())?;
     let staging = here.staging(packed.span().end)?;
