@@ -11,7 +11,9 @@ use std::sync::Arc;
 use libloading::Library;
 use tenure_memory::{DeviceFault, DeviceVendor, Error, Result};
 
-use crate::streamed::{Code, Functions, Seen, Streamed, count, function, load, text};
+use crate::streamed::{
+    Code, FdTypes, Functions, Outside, Seen, Streamed, count, function, load, text,
+};
 use crate::{Gpu, Listed, Missing};
 
 const DRIVER: &str = "libcuda.so.1";
@@ -20,8 +22,18 @@ const RUNTIMES: [&str; 4] =
 /// CUDA 11.2: the first with all functions used here.
 const OLDEST: c_int = 11_020;
 
+/// CUDA 13.0: the first that knows DMA-BUFs, and only on chips that have the processor's memory.
+const OLDEST_DMA: c_int = 13_000;
+
+/// `CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD` and `_DMABUF_FD`.
+const OPAQUE_FD: c_int = 1;
+const DMA_BUF_FD: c_int = 9;
+
 const INTEGRATED: c_int = 18;
 const MANAGED: c_int = 83;
+
+/// `CUcontext`.
+type Context = *mut c_void;
 
 type Ask = unsafe extern "C" fn(*mut c_int) -> Code;
 
@@ -52,7 +64,7 @@ pub fn open(number: u32) -> Result<Gpu> {
         refused(format!("there are {count} devices, counted from 0, and none is {number}"))
     })?;
     let properties = seen.properties(&driver.words(), DeviceVendor::Cuda);
-    let functions = driver.functions(number).map_err(|why| refused(why.to_string()))?;
+    let functions = driver.functions(number, seen.dma).map_err(|why| refused(why.to_string()))?;
     Gpu::over(Streamed::new(properties, functions)?)
 }
 
@@ -147,12 +159,13 @@ impl Driver {
             failed("cuDeviceGetAttribute", ask(&mut managed, MANAGED, device))?;
         }
         let (name, bytes) = (text(&name), bytes as u64);
-        Ok(Seen { number, name, bytes, integrated: integrated != 0, managed: managed != 0, uuid })
+        let (integrated, managed) = (integrated != 0, managed != 0);
+        let dma = integrated && self.version >= OLDEST_DMA;
+        Ok(Seen { number, name, bytes, integrated, managed, uuid, dma })
     }
 
     /// The functions for one device, in its primary context: the one that everybody else uses.
-    fn functions(&self, number: u32) -> Result<Functions, Missing> {
-        type Context = *mut c_void;
+    fn functions(&self, number: u32, dma: bool) -> Result<Functions, Missing> {
         let library = &self.library;
         let device = number.cast_signed();
         // SAFETY: functions have the types of CUDA's header; places are ours; the context stays
@@ -182,6 +195,7 @@ impl Driver {
                 query: function(library, "cuEventQuery", DRIVER)?,
                 synchronize: function(library, "cuEventSynchronize", DRIVER)?,
                 end_event: function(library, "cuEventDestroy_v2", DRIVER)?,
+                outside: self.outside(device, dma)?,
                 close: Box::new(|| ()),
                 _library: Arc::clone(library),
             };
@@ -198,7 +212,62 @@ impl Driver {
                 close: Box::new(move || {
                     release(device);
                 }),
+                outside: Outside { context, ..find.outside },
                 ..find
+            })
+        }
+    }
+
+    /// The functions for memory of others; the context is not known yet.
+    ///
+    /// # Safety
+    /// As [`function`]: the library must be the driver.
+    unsafe fn outside(&self, device: c_int, dma: bool) -> Result<Outside, Missing> {
+        let library = &self.library;
+        // SAFETY: functions have the types of CUDA's header.
+        unsafe {
+            let can: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> Code =
+                function(library, "cuDeviceCanAccessPeer", DRIVER)?;
+            let enable: unsafe extern "C" fn(Context, c_uint) -> Code =
+                function(library, "cuCtxEnablePeerAccess", DRIVER)?;
+            let copy: unsafe extern "C" fn(
+                usize,
+                Context,
+                usize,
+                Context,
+                usize,
+                *mut c_void,
+            ) -> Code = function(library, "cuMemcpyPeerAsync", DRIVER)?;
+            let named = std::ptr::with_exposed_provenance_mut;
+            Ok(Outside {
+                context: 0,
+                can_access: Box::new(move |peer| {
+                    let mut answer = 0;
+                    match can(&mut answer, device, peer) {
+                        0 => Ok(answer != 0),
+                        code => Err(code),
+                    }
+                }),
+                enable_access: Box::new(move |peer| enable(named(peer), 0)),
+                copy_peer: Box::new(move |to, from, bytes, stream| {
+                    copy(to.0, named(to.1), from.0, named(from.1), bytes, stream)
+                }),
+                fds: FdTypes {
+                    opaque: OPAQUE_FD,
+                    dma: match dma {
+                        true => Ok(DMA_BUF_FD),
+                        false => Err("import of DMA-BUFs: NVIDIA has it from CUDA 13.0 on, \
+                                      on Jetson Thor and later chips with shared memory"),
+                    },
+                    takes: true,
+                },
+                import: function(library, "cuImportExternalMemory", DRIVER)?,
+                mapped: function(library, "cuExternalMemoryGetMappedBuffer", DRIVER)?,
+                destroy: function(library, "cuDestroyExternalMemory", DRIVER)?,
+                get_ipc: function(library, "cuIpcGetMemHandle", DRIVER)?,
+                open_ipc: function(library, "cuIpcOpenMemHandle_v2", DRIVER)?,
+                close_ipc: function(library, "cuIpcCloseMemHandle", DRIVER)?,
+                range: function(library, "cuMemGetAddressRange_v2", DRIVER)?,
             })
         }
     }

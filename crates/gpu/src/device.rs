@@ -58,7 +58,7 @@ pub struct Properties {
     pub imports_host: Option<usize>,
     /// Whether it reaches DMA-BUFs where they are.
     pub imports_dma: bool,
-    /// Whether its memory can be given to another process.
+    /// Whether its memory can be given to another process as a descriptor.
     pub shares: bool,
     /// Which driver and device it is, the same in every process: only the same can import what
     /// this one exports.
@@ -123,6 +123,9 @@ pub enum FdKind {
     /// What the same driver exported, for itself.
     Opaque,
 }
+
+/// A block as drivers name it for another process on the same machine.
+pub type IpcHandle = [u8; 64];
 
 /// One piece of work for a queue. Places are a block and a byte in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,6 +241,33 @@ pub unsafe trait Device: Any + Send + Sync {
     /// [`Error::Device`] if it is none.
     fn export(&self, _block: u64) -> Result<(OwnedFd, usize)> {
         Err(self.properties().fault("sharing memory", DeviceFault::Lacks("way to do it")))
+    }
+
+    /// Which hardware it is, the same for every driver that says so: what this one exports is taken by
+    /// devices that have it as their [`Properties::uuid`].
+    fn hardware(&self) -> [u8; 16] {
+        self.properties().uuid
+    }
+
+    /// A block in 64 bytes, for another process, and how many bytes the block has.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the device has no such handles, or none for this memory.
+    fn ipc(&self, _block: u64) -> Result<(IpcHandle, usize)> {
+        Err(self.properties().fault("sharing memory", DeviceFault::Lacks("handles for processes")))
+    }
+
+    /// Makes a block of another process one of this device: the same bytes.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if it cannot, or the block has not as many bytes.
+    ///
+    /// # Safety
+    /// The handle must be one that [`Device::ipc`] made, of the same device in another process that
+    /// keeps the block until this one is freed.
+    unsafe fn open_ipc(&self, _handle: &IpcHandle, _bytes: usize) -> Result<Block> {
+        let fault = DeviceFault::Lacks("handles for processes");
+        Err(self.properties().fault("importing shared memory", fault))
     }
 
     /// Begins work, to be done after all that was submitted before to this queue. Tasks of one

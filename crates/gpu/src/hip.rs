@@ -9,12 +9,17 @@ use std::sync::Arc;
 use libloading::Library;
 use tenure_memory::{DeviceFault, DeviceVendor, Error, Result};
 
-use crate::streamed::{Code, Functions, Seen, Streamed, count, function, load, text};
+use crate::streamed::{
+    Code, FdTypes, Functions, Outside, Seen, Streamed, count, function, load, text,
+};
 use crate::{Gpu, Listed, Missing};
 
 const LIBRARIES: [&str; 4] =
     ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"];
 const NEEDS: &str = "an AMD driver as new as itself";
+
+/// `hipExternalMemoryHandleTypeOpaqueFd`: DMA-BUFs too, which is what drivers of AMD export.
+const OPAQUE_FD: c_int = 1;
 
 /// `hipMemcpyDefault`: the runtime knows whose address it is.
 const ANYWHERE: c_int = 4;
@@ -57,7 +62,10 @@ pub fn open(number: u32) -> Result<Gpu> {
 /// # Errors
 /// Why there is none: no library, driver too old, no device.
 pub fn ask_runtime(library: &str) -> Result<u32, Missing> {
-    Runtime::new(&[library])?.count()
+    let runtime = Runtime::new(&[library])?;
+    // One without all functions that are used here is of no use.
+    runtime.functions(0)?;
+    runtime.count()
 }
 
 struct Runtime {
@@ -136,7 +144,7 @@ impl Runtime {
         let (name, bytes) = (text(&name), bytes as u64);
         // The numbers of HIP's attributes changed between versions, so none is asked for; managed
         // memory is there on all devices (on some it stays in main memory).
-        Ok(Seen { number, name, bytes, integrated: false, managed: true, uuid })
+        Ok(Seen { number, name, bytes, integrated: false, managed: true, uuid, dma: true })
     }
 
     fn functions(&self, number: u32) -> Result<Functions, Missing> {
@@ -167,8 +175,47 @@ impl Runtime {
                 query: self.function("hipEventQuery")?,
                 synchronize: self.function("hipEventSynchronize")?,
                 end_event: self.function("hipEventDestroy")?,
+                outside: self.outside(device)?,
                 close: Box::new(|| ()),
                 _library: Arc::clone(&self.library),
+            })
+        }
+    }
+
+    /// The functions for memory of others.
+    ///
+    /// # Safety
+    /// As [`function`]: the library must be the runtime.
+    unsafe fn outside(&self, device: c_int) -> Result<Outside, Missing> {
+        // SAFETY: functions have the types of HIP's header, whose pointers are passed as numbers.
+        unsafe {
+            let can: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> Code =
+                self.function("hipDeviceCanAccessPeer")?;
+            let enable: unsafe extern "C" fn(c_int, c_uint) -> Code =
+                self.function("hipDeviceEnablePeerAccess")?;
+            let copy: unsafe extern "C" fn(usize, c_int, usize, c_int, usize, *mut c_void) -> Code =
+                self.function("hipMemcpyPeerAsync")?;
+            Ok(Outside {
+                context: device.cast_unsigned() as usize,
+                can_access: Box::new(move |peer| {
+                    let mut answer = 0;
+                    match can(&mut answer, device, peer) {
+                        0 => Ok(answer != 0),
+                        code => Err(code),
+                    }
+                }),
+                enable_access: Box::new(move |peer| enable(peer as c_int, 0)),
+                copy_peer: Box::new(move |to, from, bytes, stream| {
+                    copy(to.0, to.1 as c_int, from.0, from.1 as c_int, bytes, stream)
+                }),
+                fds: FdTypes { opaque: OPAQUE_FD, dma: Ok(OPAQUE_FD), takes: false },
+                import: self.function("hipImportExternalMemory")?,
+                mapped: self.function("hipExternalMemoryGetMappedBuffer")?,
+                destroy: self.function("hipDestroyExternalMemory")?,
+                get_ipc: self.function("hipIpcGetMemHandle")?,
+                open_ipc: self.function("hipIpcOpenMemHandle")?,
+                close_ipc: self.function("hipIpcCloseMemHandle")?,
+                range: self.function("hipMemGetAddressRange")?,
             })
         }
     }

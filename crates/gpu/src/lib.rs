@@ -49,6 +49,7 @@ mod heap;
 #[cfg(feature = "hip")]
 pub mod hip;
 mod imports;
+mod ipc;
 #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl"))]
 mod library;
 mod memory;
@@ -67,12 +68,15 @@ pub mod testing;
 pub mod vulkan;
 mod worker;
 
-pub use device::{Address, Block, Class, Device, FdKind, Properties, Region, Task, Work};
+pub use device::{
+    Address, Block, Class, Device, FdKind, IpcHandle, Properties, Region, Task, Work,
+};
 #[cfg(feature = "vulkan")]
 pub use gl::GlBuffer;
 pub use gpu::Gpu;
 pub use heap::HeapReport;
 pub use imports::ImportReport;
+pub use ipc::{BadIpc, IpcExported};
 pub use missing::Missing;
 pub use open::{Backend, Listed, backends, open};
 pub use reach::Reached;

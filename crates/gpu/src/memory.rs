@@ -1,6 +1,7 @@
 //! `TensorMemory::Device`, `Pinned` and `Managed`: parts of a device's blocks as raw buffers.
 #![expect(unsafe_code, reason = "promises that the device's addresses are valid")]
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -65,9 +66,16 @@ impl Maker {
         Part { taken, core, courier, memory: self.memory, size }
     }
 
-    /// A block that exists, as a raw buffer; it is freed with it.
-    pub(crate) fn adopt(&self, block: &Block, size: usize, name: Option<&str>) -> RawBuffer {
-        RawBuffer::new(self.part(Taken::whole(block), size), name)
+    /// Bytes of a block that exists, as a raw buffer; the block is freed with it.
+    pub(crate) fn adopt(
+        &self,
+        block: &Block,
+        bytes: Range<usize>,
+        name: Option<&str>,
+    ) -> RawBuffer {
+        let mut taken = Taken::whole(block);
+        taken.offset = bytes.start;
+        RawBuffer::new(self.part(taken, bytes.len()), name)
     }
 }
 

@@ -28,18 +28,20 @@ pub(crate) fn open(number: u64) -> Option<Arc<Core>> {
     all().iter().find(|(known, _)| *known == number)?.1.upgrade()
 }
 
+/// Blocks of others, by device and block: what they are here, and which byte is the first; `None`
+/// for those that are not reached.
+type Known = HashMap<(u64, u64), Option<(u64, usize)>>;
+
 /// What one device knows of others, and others of it.
 #[derive(Default)]
 pub(crate) struct Peers {
-    /// Blocks of others, by device and block: what they are here, and which byte is the first;
-    /// `None` for those that are not reached.
-    known: Mutex<HashMap<(u64, u64), Option<(u64, usize)>>>,
+    known: Mutex<Known>,
     /// Blocks of its own that others asked for, and who did.
     lent: Mutex<HashMap<u64, Vec<Weak<Core>>>>,
 }
 
 impl Peers {
-    fn known(&self) -> MutexGuard<'_, HashMap<(u64, u64), Option<(u64, usize)>>> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

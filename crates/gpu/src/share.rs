@@ -4,7 +4,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use tenure_memory::{Allocator, DeviceFault, RawBuffer, Result, TensorMemory};
+use tenure_memory::{Allocator, DeviceFault, Error, RawBuffer, Result, TensorMemory};
 use tenure_tensor::{ElementKind, Tensor};
 
 use crate::Gpu;
@@ -21,6 +21,8 @@ pub struct Exported {
     pub room: usize,
     /// Which driver and device it belongs to.
     pub uuid: [u8; 16],
+    /// Which hardware that is: CUDA takes what Vulkan exported of the same.
+    pub hardware: [u8; 16],
 }
 
 /// What a driver is asked for so many bytes, in every process. Drivers of OpenGL in software do not
@@ -76,12 +78,15 @@ impl Gpu {
         let place = raw.device_place().filter(|place| place.device == self.number());
         let other = || self.properties().fault(what, DeviceFault::OtherDevice);
         let place = place.ok_or_else(other)?;
-        let (fd, room) = self.device(what)?.export(place.block)?;
+        let device = self.device(what)?;
+        let (fd, room) = device.export(place.block)?;
         raw.mark_shared();
-        Ok(Exported { fd, bytes: raw.size(), room, uuid: self.properties().uuid })
+        let (uuid, hardware) = (self.properties().uuid, device.hardware());
+        Ok(Exported { fd, bytes: raw.size(), room, uuid, hardware })
     }
 
-    /// An allocation that another process exported, as memory of this device: the same bytes.
+    /// An allocation that another process exported, as memory of this device: the same bytes. CUDA
+    /// takes what Vulkan exported on the same hardware.
     /// There is no ledger between processes: who writes when is for them to agree on.
     ///
     /// # Errors
@@ -92,11 +97,17 @@ impl Gpu {
     /// it: drivers believe what they are told about descriptors of their own.
     pub unsafe fn import(&self, exported: &Exported, name: Option<&str>) -> Result<RawBuffer> {
         let what = "importing shared memory";
-        if exported.uuid != self.properties().uuid {
-            return Err(self.properties().fault(what, DeviceFault::OtherDevice));
+        let own = self.properties().uuid;
+        let room = match own {
+            uuid if uuid == exported.uuid => room(exported.bytes),
+            uuid if uuid == exported.hardware => exported.room,
+            _ => return Err(self.properties().fault(what, DeviceFault::OtherDevice)),
+        };
+        if exported.bytes > room {
+            let (start, end, len) = (0, exported.bytes, room);
+            return Err(Error::OutOfBounds { start, end, len });
         }
-        let room = room(exported.bytes);
         let block = self.device(what)?.import_fd(exported.fd.as_fd(), FdKind::Opaque, room)?;
-        Ok(self.maker(TensorMemory::Device).adopt(&block, exported.bytes, name))
+        Ok(self.maker(TensorMemory::Device).adopt(&block, 0..exported.bytes, name))
     }
 }

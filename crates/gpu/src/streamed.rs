@@ -5,18 +5,27 @@
 #![expect(unsafe_code, reason = "calls drivers, which are loaded at run time, by address")]
 
 use std::collections::{HashMap, VecDeque};
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint, c_void};
+use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use libloading::Library;
-use tenure_memory::{DeviceFault, DeviceVendor, Error, Result, TensorMemory};
+use tenure_memory::{DeviceFault, Error, Result, TensorMemory};
 
-use crate::device::{Address, Block, Class, Device, Properties, Region, Task, Work};
+use crate::device::{Address, Block, Device, FdKind, IpcHandle, Properties, Task, Work};
 pub(crate) use crate::library::{function, load};
-use crate::{Listed, Missing};
+
+mod answers;
+mod outside;
+mod seen;
+
+pub(crate) use answers::{count, text};
+use outside::{External, Kind, Place};
+pub(crate) use outside::{FdTypes, Outside};
+pub(crate) use seen::Seen;
 
 /// A driver's answer: 0 is success.
 pub(crate) type Code = c_int;
@@ -24,10 +33,7 @@ pub(crate) type Code = c_int;
 pub(crate) type Handle = *mut c_void;
 
 /// Numbers that both drivers share.
-pub(crate) const OUT_OF_MEMORY: Code = 2;
-pub(crate) const INSUFFICIENT_DRIVER: Code = 35;
-pub(crate) const NO_DEVICE: Code = 100;
-pub(crate) const INVALID_DEVICE: Code = 101;
+const OUT_OF_MEMORY: Code = 2;
 const NOT_READY: Code = 600;
 
 /// What both drivers can do. Addresses are numbers, as CUDA has them; for HIP they are pointers,
@@ -51,6 +57,8 @@ pub(crate) struct Functions {
     pub(crate) query: unsafe extern "C" fn(Handle) -> Code,
     pub(crate) synchronize: unsafe extern "C" fn(Handle) -> Code,
     pub(crate) end_event: unsafe extern "C" fn(Handle) -> Code,
+    /// Memory of other devices, other drivers and other processes.
+    pub(crate) outside: Outside,
     /// What has to be done when the device is closed.
     pub(crate) close: Box<dyn Fn() + Send + Sync>,
     /// Keeps the functions loaded: dropped last.
@@ -96,7 +104,7 @@ pub(crate) struct Streamed {
     properties: Properties,
     functions: Arc<Functions>,
     streams: Vec<Stream>,
-    blocks: Mutex<HashMap<u64, (TensorMemory, usize)>>,
+    blocks: Mutex<HashMap<u64, Place>>,
     next: AtomicU64,
 }
 
@@ -119,53 +127,6 @@ struct Marks {
     last: u64,
 }
 
-/// What a survey knows of a device.
-pub(crate) struct Seen {
-    pub(crate) number: u32,
-    pub(crate) name: String,
-    pub(crate) bytes: u64,
-    pub(crate) integrated: bool,
-    pub(crate) managed: bool,
-    pub(crate) uuid: [u8; 16],
-}
-
-impl Seen {
-    fn class(&self) -> Class {
-        if self.integrated { Class::Integrated } else { Class::Discrete }
-    }
-
-    fn heaps(&self) -> Vec<Region> {
-        vec![Region { bytes: self.bytes, local: true, mappable: self.integrated }]
-    }
-
-    pub(crate) fn listed(self, driver: &str) -> Listed {
-        let abilities = if self.managed { vec!["has managed memory"] } else { vec![] };
-        let (class, heaps, driver) = (self.class(), self.heaps(), driver.to_owned());
-        let Seen { number, name, .. } = self;
-        Listed { number, name, driver, class, heaps, abilities, unusable: None }
-    }
-
-    pub(crate) fn properties(&self, driver: &str, vendor: DeviceVendor) -> Properties {
-        let mut memories = vec![TensorMemory::Device, TensorMemory::Pinned];
-        memories.extend(self.managed.then_some(TensorMemory::Managed));
-        Properties {
-            name: self.name.as_str().into(),
-            driver: driver.to_owned(),
-            vendor,
-            id: self.number,
-            class: self.class(),
-            heaps: self.heaps(),
-            memories,
-            imports_host: None,
-            imports_dma: false,
-            shares: false,
-            uuid: self.uuid,
-            block_bytes: BLOCK,
-            queues: STREAMS,
-        }
-    }
-}
-
 impl Streamed {
     pub(crate) fn new(properties: Properties, functions: Functions) -> Result<Streamed> {
         let mut streams = vec![];
@@ -186,8 +147,17 @@ impl Streamed {
         Ok(device)
     }
 
-    fn blocks(&self) -> MutexGuard<'_, HashMap<u64, (TensorMemory, usize)>> {
+    fn blocks(&self) -> MutexGuard<'_, HashMap<u64, Place>> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Enters a block of any kind.
+    fn enter(&self, place: Place) -> Block {
+        let (address, bytes) = (place.address, place.bytes);
+        let name = NonNull::new(std::ptr::with_exposed_provenance_mut(address)).map(Address);
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        self.blocks().insert(id, place);
+        Block { id, bytes, host: None, name, align: ALIGN }
     }
 
     fn stream(&self, what: &'static str, queue: usize) -> Result<&Stream> {
@@ -240,23 +210,51 @@ unsafe impl Device for Streamed {
             return Err(Error::OutOfMemory { memory, bytes, available, source: None });
         }
         self.check(what, code)?;
-        let name = NonNull::new(std::ptr::with_exposed_provenance_mut(address)).map(Address);
-        let host = name.filter(|_| memory != TensorMemory::Device);
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
-        self.blocks().insert(id, (memory, address));
-        Ok(Block { id, bytes, host, name, align: ALIGN })
+        let block = self.enter(Place { address, bytes, kind: Kind::Own(memory) });
+        let host = block.name.filter(|_| memory != TensorMemory::Device);
+        Ok(Block { host, ..block })
     }
 
     fn free(&self, block: u64) {
-        let Some((memory, address)) = self.blocks().remove(&block) else { return };
-        (self.functions.choose)();
-        // SAFETY: allocated with the function's counterpart, and used by no work any more.
+        let Some(Place { address, kind, .. }) = self.blocks().remove(&block) else { return };
+        let functions = &self.functions;
+        (functions.choose)();
+        // SAFETY: made with the function's counterpart, and used by no work any more.
         unsafe {
-            match memory {
-                TensorMemory::Device | TensorMemory::Managed => (self.functions.free)(address),
-                _ => (self.functions.free_host)(address),
-            };
+            match kind {
+                Kind::Own(TensorMemory::Device | TensorMemory::Managed) => {
+                    (functions.free)(address);
+                }
+                Kind::Own(_) => {
+                    (functions.free_host)(address);
+                }
+                Kind::External(External { memory, .. }) => {
+                    (functions.free)(address);
+                    (functions.outside.destroy)(memory.0);
+                }
+                Kind::Ipc => {
+                    (functions.outside.close_ipc)(address);
+                }
+                Kind::Peer { .. } => {}
+            }
         }
+    }
+
+    fn import_fd(&self, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
+        self.fd_block(fd, kind, bytes)
+    }
+
+    fn import_peer(&self, peer: &dyn Device, block: u64) -> Result<(u64, usize)> {
+        self.peer_block(peer, block)
+    }
+
+    fn ipc(&self, block: u64) -> Result<(IpcHandle, usize)> {
+        self.ipc_handle(block)
+    }
+
+    unsafe fn open_ipc(&self, handle: &IpcHandle, bytes: usize) -> Result<Block> {
+        // SAFETY: by the caller's promise.
+        unsafe { self.ipc_block(handle, bytes) }
     }
 
     unsafe fn submit(&self, queue: usize, tasks: &[Task]) -> Result<Work> {
@@ -273,16 +271,26 @@ unsafe impl Device for Streamed {
         let mark = Arc::new(Mark { event: Owned(event), functions: Arc::clone(functions) });
         let blocks = self.blocks();
         let unknown = || self.properties.fault(what, DeviceFault::OtherDevice);
+        // The address, and the context that it is of.
         let place = |(block, at): (u64, usize)| {
-            blocks.get(&block).map(|(_, base)| base + at).ok_or_else(unknown)
+            let place = blocks.get(&block).ok_or_else(unknown)?;
+            let context = match place.kind {
+                Kind::Peer { context } => context,
+                _ => functions.outside.context,
+            };
+            Ok::<_, Error>((place.address + at, context))
         };
         let begin = |task: &Task| match *task {
             Task::Copy { to, from, bytes } => {
-                let code = (functions.copy)(place(to)?, place(from)?, bytes, stream);
+                let (to, from) = (place(to)?, place(from)?);
+                let code = match to.1 == from.1 {
+                    true => (functions.copy)(to.0, from.0, bytes, stream),
+                    false => (functions.outside.copy_peer)(to, from, bytes, stream),
+                };
                 self.check(what, code)
             }
             Task::Fill { to, bytes, pattern } => {
-                let (to, value) = (place(to)?, c_uint::from_ne_bytes(pattern));
+                let (to, value) = (place(to)?.0, c_uint::from_ne_bytes(pattern));
                 // SAFETY: inside its block, by the caller's promise.
                 let code = unsafe { (functions.fill)(to, value, bytes / 4, stream) };
                 self.check(what, code)
@@ -354,30 +362,4 @@ impl Drop for Streamed {
         }
         (self.functions.close)();
     }
-}
-
-/// How many devices a runtime finds, or what its answer means.
-pub(crate) fn count(library: &str, needs: &str, code: Code, count: c_int) -> Result<u32, Missing> {
-    let library = library.to_owned();
-    match code {
-        0 if count > 0 => Ok(count.cast_unsigned()),
-        0 | NO_DEVICE | INVALID_DEVICE => {
-            let detail = if code == 0 { String::new() } else { format!(" (it answers {code})") };
-            Err(Missing::NoDevice { library, detail })
-        }
-        INSUFFICIENT_DRIVER => {
-            let found = format!("an older one, or none (it answers {code})");
-            Err(Missing::TooOld { library, needed: needs.to_owned(), found })
-        }
-        other => {
-            Err(Missing::Failed { library, what: "asking for devices", code: other.to_string() })
-        }
-    }
-}
-
-/// Text that a driver wrote into a place of ours.
-pub(crate) fn text(bytes: &[c_char]) -> String {
-    let bytes: Vec<u8> =
-        bytes.iter().map(|byte| byte.to_ne_bytes()[0]).take_while(|byte| *byte != 0).collect();
-    String::from_utf8_lossy(&bytes).into_owned()
 }

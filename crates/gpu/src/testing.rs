@@ -16,11 +16,13 @@ use std::time::Duration;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use tenure_memory::{DeviceFault, DeviceVendor, Error, Result, TensorMemory};
 
-use crate::device::{Address, Block, Class, Device, Properties, Region, Task, Work};
+use crate::device::{Address, Block, Class, Device, IpcHandle, Properties, Region, Task, Work};
 
 mod queue;
+mod store;
 
-use queue::{Queue, Store};
+use queue::Queue;
+use store::Store;
 
 /// What a test device is like.
 #[derive(Debug, Clone)]
@@ -272,6 +274,32 @@ unsafe impl Device for TestDevice {
         let id = self.enter(&store);
         self.peers().insert(id, Arc::downgrade(&peer.shared));
         Ok((id, 0))
+    }
+
+    fn ipc(&self, block: u64) -> Result<(IpcHandle, usize)> {
+        let blocks = self.blocks();
+        let known = blocks.get(&block);
+        let handle = known.and_then(|mapping| Some((mapping.store.named()?, mapping.bytes)));
+        let fault = DeviceFault::Lacks("handle for this: only device memory has one");
+        handle.ok_or_else(|| self.shared.properties.fault("sharing memory", fault))
+    }
+
+    unsafe fn open_ipc(&self, handle: &IpcHandle, bytes: usize) -> Result<Block> {
+        let fault = |fault| self.shared.properties.fault("importing shared memory", fault);
+        let store = Store::open(handle, bytes).ok_or_else(|| {
+            let name = format!("no block of {bytes} bytes has this handle in any process");
+            fault(DeviceFault::Answer { code: 0, name })
+        })?;
+        let memory = TensorMemory::Device;
+        let full = |errno: rustix::io::Errno| {
+            let source = Some(errno.into());
+            Error::OutOfMemory { memory, bytes, available: None, source }
+        };
+        let base = map(bytes, false).map_err(full)?;
+        let mapping = Mapping { memory, base, bytes, store: Arc::new(store) };
+        let id = self.enter(&mapping.store);
+        self.blocks().insert(id, mapping);
+        Ok(Block { id, bytes, host: None, name: Some(base), align: PAGE })
     }
 
     unsafe fn submit(&self, queue: usize, tasks: &[Task]) -> Result<Work> {

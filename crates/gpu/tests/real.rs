@@ -287,7 +287,8 @@ fn memory_goes_to_another_process() {
         // The descriptor is inherited: 0 is where the parent put it.
         let stdin = std::os::fd::AsFd::as_fd(&std::io::stdin()).try_clone_to_owned().unwrap();
         let (bytes, uuid) = (20_000, gpu.properties().uuid);
-        let mut exported = tenure_gpu::Exported { fd: stdin, bytes, room: bytes, uuid };
+        let hardware = [0; 16];
+        let mut exported = tenure_gpu::Exported { fd: stdin, bytes, room: bytes, uuid, hardware };
         exported.uuid[3] ^= 1;
         // SAFETY: refused before the descriptor is looked at.
         #[expect(unsafe_code, reason = "imports what another process exported")]

@@ -1,34 +1,12 @@
 //! A queue of a test device: one thread that has the bytes and does work in order, later.
-#![expect(unsafe_code, reason = "reads and writes host memory that work was submitted for")]
-
 use std::collections::HashMap;
-use std::os::fd::OwnedFd;
-use std::slice;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use rustix::io::Errno;
-
-use crate::device::{Address, Task};
-
-/// Where the bytes of a block are.
-pub(super) enum Store {
-    /// In a file that is mapped nowhere.
-    Hidden(OwnedFd),
-    /// In main memory.
-    Host { base: Address, bytes: usize },
-}
-
-impl Store {
-    pub(super) fn hidden(bytes: usize) -> Result<Store, Errno> {
-        let file = memfd_create("tenure test device", MemfdFlags::CLOEXEC)?;
-        ftruncate(&file, bytes as u64)?;
-        Ok(Store::Hidden(file))
-    }
-}
+use super::store::Store;
+use crate::device::Task;
 
 /// The device is lost.
 pub(super) struct Lost;
@@ -233,56 +211,4 @@ fn carry_out(stores: &HashMap<u64, Arc<Store>>, task: &Task) -> Option<()> {
         }
     }
     Some(())
-}
-
-impl Store {
-    fn read(&self, at: usize, into: &mut [u8]) -> Option<()> {
-        match self {
-            Store::Hidden(file) => {
-                let mut done = 0;
-                while done < into.len() {
-                    let rest = into.get_mut(done..)?;
-                    match rustix::io::pread(file, rest, (at + done) as u64).ok()? {
-                        0 => return None,
-                        more => done += more,
-                    }
-                }
-            }
-            Store::Host { .. } => {
-                let from = self.host(at, into.len())?;
-                // SAFETY: checked to be inside the block, which whoever submitted work keeps, and
-                // keeps others from writing, until the work is done.
-                into.copy_from_slice(unsafe { slice::from_raw_parts(from, into.len()) });
-            }
-        }
-        Some(())
-    }
-
-    fn write(&self, at: usize, bytes: &[u8]) -> Option<()> {
-        match self {
-            Store::Hidden(file) => {
-                let mut done = 0;
-                while done < bytes.len() {
-                    done +=
-                        rustix::io::pwrite(file, bytes.get(done..)?, (at + done) as u64).ok()?;
-                }
-            }
-            Store::Host { .. } => {
-                let to = self.host(at, bytes.len())?;
-                // SAFETY: as above, and keeps others from using the bytes at all.
-                unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-            }
-        }
-        Some(())
-    }
-
-    /// The address of bytes in main memory.
-    fn host(&self, at: usize, len: usize) -> Option<*mut u8> {
-        match self {
-            Store::Host { base, bytes } if at.checked_add(len)? <= *bytes => {
-                Some(base.0.as_ptr().wrapping_add(at))
-            }
-            _ => None,
-        }
-    }
 }

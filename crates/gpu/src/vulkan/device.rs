@@ -32,6 +32,7 @@ pub struct Vulkan {
     pub(super) families: Vec<u32>,
     pub(super) most: u64,
     pub(super) properties: Properties,
+    hardware: [u8; 16],
     _loader: Loader,
 }
 
@@ -140,6 +141,7 @@ impl Vulkan {
                 families: chosen.families(),
                 most: limits.max_memory_allocation_size,
                 properties,
+                hardware: ids.device_uuid,
                 _loader: loader,
             })
         }
@@ -175,6 +177,10 @@ impl Vulkan {
 unsafe impl Device for Vulkan {
     fn properties(&self) -> &Properties {
         &self.properties
+    }
+
+    fn hardware(&self) -> [u8; 16] {
+        self.hardware
     }
 
     fn allocate(&self, memory: TensorMemory, bytes: usize) -> Result<Block> {
