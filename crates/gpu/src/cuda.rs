@@ -243,10 +243,7 @@ impl Driver {
                 context: 0,
                 can_access: Box::new(move |peer| {
                     let mut answer = 0;
-                    match can(&mut answer, device, peer) {
-                        0 => Ok(answer != 0),
-                        code => Err(code),
-                    }
+                    can(&mut answer, device, peer) == 0 && answer != 0
                 }),
                 enable_access: Box::new(move |peer| enable(named(peer), 0)),
                 copy_peer: Box::new(move |to, from, bytes, stream| {

@@ -173,10 +173,11 @@ impl Streamed {
     }
 }
 
-/// What an answer means. Errors that a kernel or copy left behind end everything.
+/// What an answer means. Errors that a kernel or copy left behind end everything; others of their
+/// hundred are about peers and registered memory, and end nothing.
 fn fault(code: Code) -> DeviceFault {
     match code {
-        700..=720 | 999 => DeviceFault::Lost,
+        700 | 702 | 709 | 710 | 714..=719 | 999 => DeviceFault::Lost,
         code => {
             DeviceFault::Answer { code: i64::from(code), name: "see the driver's list".to_owned() }
         }
