@@ -94,7 +94,10 @@ fn a_real_device_in_two_processes() {
 fn memory_of_vulkan_is_reached_by_cuda() {
     let word = std::env::var("TENURE_TEST_DEVICE").unwrap_or_else(|_| "vulkan:0".to_owned());
     let gpu = open(&word).unwrap();
-    let vulkan = tenure_gpu::vulkan::open(0).unwrap();
+    let vulkan = match tenure_gpu::vulkan::open(0) {
+        Ok(vulkan) => vulkan,
+        Err(why) => return eprintln!("not tested, there is no Vulkan here: {why}"),
+    };
     let there = Tensor::<u16>::new_in(&*vulkan.shareable().unwrap(), &[5000], None).unwrap();
     there.copy_from(&numbers(&[5000])).unwrap();
     let exported = vulkan.export(&there).unwrap();
