@@ -190,7 +190,8 @@ typedef struct tenure_processor_t tenure_processor_t;
 
 /**
  * Publishes tensors under a name, to every process that subscribes. Any thread may use it. It has
- * a thread of its own, so a process that forks opens it afterwards.
+ * a thread of its own, unless its options say otherwise, so a process that forks opens it
+ * afterwards.
  */
 typedef struct tenure_publisher_t tenure_publisher_t;
 
@@ -454,6 +455,35 @@ typedef struct tenure_pool_report_t {
      */
     uint64_t peak;
 } tenure_pool_report_t;
+
+/**
+ * A process that wants to subscribe, as the kernel knows it.
+ */
+typedef struct tenure_peer_t {
+    /**
+     * Process id at the time of connecting; 0 if it has none here, because it lives outside this
+     * process's namespace.
+     */
+    uint32_t pid;
+    /**
+     * User id.
+     */
+    uint32_t uid;
+    /**
+     * Group id.
+     */
+    uint32_t gid;
+} tenure_peer_t;
+
+/**
+ * Is asked whether a process may subscribe. It must return, not throw or jump away.
+ */
+typedef bool (*tenure_allow_t)(void *context, const struct tenure_peer_t *peer);
+
+/**
+ * Frees the context of a callback. It must return, not throw or jump away.
+ */
+typedef void (*tenure_free_context_t)(void *context);
 
 /**
  * What travels with a frame besides the tensor. All zeros is nothing.
@@ -1802,6 +1832,74 @@ tenure_status_t tenure_processor_convert_batch(const struct tenure_processor_t *
 void tenure_processor_free(struct tenure_processor_t *processor);
 
 /**
+ * Takes the name, and lets consumers in. `TENURE_STATUS_BUSY` if another producer has the name.
+ *
+ * # Safety
+ * `options` is null or options; `publisher` is null or valid.
+ */
+tenure_status_t tenure_publisher_open(const struct tenure_publisher_options_t *options,
+                                      struct tenure_publisher_t **publisher);
+
+/**
+ * A descriptor to poll, for publishers without a thread: readable when `tenure_publisher_serve`
+ * has something to do. It is the publisher's, the same one while the publisher lives, and only to
+ * be waited for.
+ *
+ * # Safety
+ * `publisher` is null or a publisher; `fd` is null or valid.
+ */
+tenure_status_t tenure_publisher_fd(const struct tenure_publisher_t *publisher, int *fd);
+
+/**
+ * Answers whoever came, gave back or went, without waiting; for publishers without a thread. To be
+ * called when the descriptor is readable, and every second or so besides: who connects and says
+ * nothing is sent away after 2 seconds, and who hangs as `tenure_publisher_options_set_evict_after`
+ * says, when it is called. Publishing does not need it.
+ *
+ * # Safety
+ * `publisher` is null or a publisher.
+ */
+tenure_status_t tenure_publisher_serve(const struct tenure_publisher_t *publisher);
+
+/**
+ * How many consumers there are: those that get the next frame, if they have a credit left.
+ *
+ * # Safety
+ * `publisher` is null or a publisher; `count` is null or valid.
+ */
+tenure_status_t tenure_publisher_consumers(const struct tenure_publisher_t *publisher,
+                                           size_t *count);
+
+/**
+ * The stream at this moment: slots, consumers, rates. The same that other processes get from
+ * `tenure_stream_stat`.
+ *
+ * # Safety
+ * `publisher` is null or a publisher; `report` is null or valid.
+ */
+tenure_status_t tenure_publisher_report(const struct tenure_publisher_t *publisher,
+                                        struct tenure_stream_report_t **report);
+
+/**
+ * Puts a consumer out, by its number in the report. Puts out whether there was such a consumer.
+ *
+ * # Safety
+ * `publisher` is null or a publisher; `evicted` is null or valid.
+ */
+tenure_status_t tenure_publisher_evict(const struct tenure_publisher_t *publisher,
+                                       uint64_t consumer,
+                                       bool *evicted);
+
+/**
+ * Ends the stream; null is fine. Consumers are told, and what they hold stays valid; slots that
+ * are claimed can still be freed, and publish to nobody.
+ *
+ * # Safety
+ * `publisher` is null or a publisher that nobody uses any more.
+ */
+void tenure_publisher_free(struct tenure_publisher_t *publisher);
+
+/**
  * Options for a stream of this name (letters, digits, `-`, `_`, `.`, and `/` between parts), as
  * usual.
  *
@@ -1872,21 +1970,43 @@ tenure_status_t tenure_publisher_options_set_evict_after(struct tenure_publisher
                                                          uint64_t nanoseconds);
 
 /**
+ * Who may subscribe, besides processes of the same user or group, who always may: `allow` is
+ * asked about others when they come. It is called on the stream's thread, or, if the publisher has
+ * none, on the thread that calls `tenure_publisher_serve`; with several publishers of these options
+ * perhaps on several threads at one time. Whoever waits to be let in waits for its answer. It must
+ * not use the publisher that it is asked for.
+ *
+ * `context` is handed to it. `free_context`, which may be null, is called with it exactly once,
+ * when these options and all publishers opened with them have been freed or another callback was
+ * set, on whichever thread lets go of it last; also if this call does not succeed. A null `allow`
+ * is as if not said.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses. `allow` and `free_context` are null or
+ * functions that any thread may call with `context`.
+ */
+tenure_status_t tenure_publisher_options_set_allow(struct tenure_publisher_options_t *options,
+                                                   tenure_allow_t allow,
+                                                   void *context,
+                                                   tenure_free_context_t free_context);
+
+/**
+ * Publishers without a thread of their own, if it is false: `tenure_publisher_serve` has to be
+ * called to let consumers in. True if not said.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses.
+ */
+tenure_status_t tenure_publisher_options_set_thread(struct tenure_publisher_options_t *options,
+                                                    bool thread);
+
+/**
  * Gives options back; null is fine. Publishers opened with them go on.
  *
  * # Safety
  * `options` is null or options that nobody uses any more.
  */
 void tenure_publisher_options_free(struct tenure_publisher_options_t *options);
-
-/**
- * Takes the name, and lets consumers in. `TENURE_STATUS_BUSY` if another producer has the name.
- *
- * # Safety
- * `options` is null or options; `publisher` is null or valid.
- */
-tenure_status_t tenure_publisher_open(const struct tenure_publisher_options_t *options,
-                                      struct tenure_publisher_t **publisher);
 
 /**
  * A slot to fill, for a frame that looks like `spec`, or with null like the one before. Its bytes
@@ -1922,44 +2042,6 @@ tenure_status_t tenure_publisher_publish_copy(const struct tenure_publisher_t *p
                                               const struct tenure_tensor_t *tensor,
                                               const struct tenure_frame_meta_t *meta,
                                               struct tenure_receipt_t *receipt);
-
-/**
- * How many consumers there are: those that get the next frame, if they have a credit left.
- *
- * # Safety
- * `publisher` is null or a publisher; `count` is null or valid.
- */
-tenure_status_t tenure_publisher_consumers(const struct tenure_publisher_t *publisher,
-                                           size_t *count);
-
-/**
- * The stream at this moment: slots, consumers, rates. The same that other processes get from
- * `tenure_stream_stat`.
- *
- * # Safety
- * `publisher` is null or a publisher; `report` is null or valid.
- */
-tenure_status_t tenure_publisher_report(const struct tenure_publisher_t *publisher,
-                                        struct tenure_stream_report_t **report);
-
-/**
- * Puts a consumer out, by its number in the report. Puts out whether there was such a consumer.
- *
- * # Safety
- * `publisher` is null or a publisher; `evicted` is null or valid.
- */
-tenure_status_t tenure_publisher_evict(const struct tenure_publisher_t *publisher,
-                                       uint64_t consumer,
-                                       bool *evicted);
-
-/**
- * Ends the stream; null is fine. Consumers are told, and what they hold stays valid; slots that
- * are claimed can still be freed, and publish to nobody.
- *
- * # Safety
- * `publisher` is null or a publisher that nobody uses any more.
- */
-void tenure_publisher_free(struct tenure_publisher_t *publisher);
 
 /**
  * Saves tensors as a safetensors file, which is there when this returns, whole and on the disk,

@@ -31,10 +31,16 @@ pub mod map;
 pub mod picture;
 pub mod plan;
 mod pointers;
+#[cfg(linux_like)]
+pub mod policy;
 pub mod pool;
 pub mod processor;
 #[cfg(linux_like)]
 pub mod publisher;
+#[cfg(linux_like)]
+pub mod publisher_options;
+#[cfg(linux_like)]
+pub mod publishing;
 pub mod save;
 pub mod schedule;
 #[cfg(linux_like)]

@@ -6,7 +6,7 @@ use tenure::stream::Slot;
 use crate::failure::Failure;
 use crate::guarded::{guarded, guarded_free};
 use crate::pointers::{borrow, borrow_mut, give, out, take};
-use crate::publisher::{FrameMeta, PublishReceipt, meta, with_receipt};
+use crate::publishing::{FrameMeta, PublishReceipt, meta, with_receipt};
 use crate::status::Status;
 use crate::tensor::TensorHandle;
 

@@ -148,6 +148,11 @@ fn producers() {
     test("producers");
 }
 
+#[test]
+fn access() {
+    test("access");
+}
+
 /// Every program is one of the tests above.
 #[test]
 fn none_is_left_out() {
