@@ -254,13 +254,19 @@ impl<L> Accounts<L> {
         }
     }
 
-    /// Begins to publish a claimed or borrowed slot; [`Accounts::settle`] ends it.
+    /// Begins to publish a claimed or borrowed slot, which counts as held until
+    /// [`Accounts::finish`]: what consumers give back meanwhile does not free it.
     pub(crate) fn begin(&mut self, slot: usize) {
-        if let Some(slot) = self.slots.get_mut(slot)
-            && !matches!(slot.state, State::Published(_))
-        {
-            slot.state = State::Published(0);
+        let Some(slot) = self.slots.get_mut(slot) else { return };
+        match &mut slot.state {
+            State::Published(count) => *count += 1,
+            state => *state = State::Published(1),
         }
+    }
+
+    /// All consumers that get the slot's frame have it.
+    pub(crate) fn finish(&mut self, slot: usize) -> Settled {
+        self.put_down(slot)
     }
 
     /// The consumer at `index` got the slot as frame `sequence`.
@@ -281,7 +287,7 @@ impl<L> Accounts<L> {
     }
 
     /// What a slot is when nobody lets go of it any more.
-    pub(crate) fn settle(&mut self, slot: usize) -> Settled {
+    fn settle(&mut self, slot: usize) -> Settled {
         let Some(slot) = self.slots.get_mut(slot) else { return Settled::Held };
         if slot.state != State::Published(0) {
             return Settled::Held;

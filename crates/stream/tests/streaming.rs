@@ -611,3 +611,32 @@ fn what_was_lent_outlives_the_publisher() {
         until("it comes back", || tensor.map().is_ok());
     }
 }
+
+/// What comes back while the same memory is published again does not free it for others.
+#[test]
+fn a_tensor_can_be_lent_again_to_one_who_just_gave_it_back() {
+    let stage = Stage::new();
+    // Without a thread, so that releases are heard by the next `publish_tensor` alone.
+    let mut publisher = stage.publisher("lent").without_thread().open().unwrap();
+    let joining = stage.subscriber("lent").credits(1);
+    let joining = std::thread::spawn(move || joining.open().unwrap());
+    until("it is there", || {
+        publisher.serve().unwrap();
+        publisher.consumers() == 1
+    });
+    let mut subscriber = joining.join().unwrap();
+    let tensor = Tensor::<u8>::new(&[64], Some(TensorMemory::Shm), None).unwrap();
+    for sequence in 0..4 {
+        let receipt = publisher.publish_tensor(&tensor, Meta::new()).unwrap();
+        assert_eq!((receipt.sequence, receipt.consumers), (sequence, 1));
+        let frame = subscriber.next(SOON).unwrap().unwrap();
+        assert_eq!(frame.sequence(), sequence);
+        assert_eq!(publisher.stats().consumers[0].held, 1, "frame {sequence}");
+        assert!(tensor.map().is_err(), "somebody reads frame {sequence}");
+    }
+    assert!(!publisher.stats().consumers[0].evicted);
+    until("it comes back", || {
+        publisher.serve().unwrap();
+        tensor.map().is_ok()
+    });
+}

@@ -99,7 +99,7 @@ impl Model {
                 self.books.miss(index);
             }
         }
-        self.books.settle(slot);
+        self.books.finish(slot);
     }
 
     fn evict(&mut self, id: u64) {
@@ -273,7 +273,7 @@ fn a_consumer_that_hangs_is_found_by_time_alone() {
     books.renew(slot);
     books.begin(slot);
     books.give(0, slot, 7, 500);
-    books.settle(slot);
+    books.finish(slot);
     assert!(books.stuck(1400, 1000).is_empty());
     // A clock that went back hurts nobody.
     assert!(books.stuck(0, 1000).is_empty());

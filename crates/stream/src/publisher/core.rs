@@ -241,7 +241,7 @@ impl Core {
             self.evict_stuck(now);
         }
         self.last_description = Some(Arc::clone(description));
-        let settled = self.accounts.settle(slot);
+        let settled = self.accounts.finish(slot);
         self.put_away(slot, settled);
         receipt
     }
