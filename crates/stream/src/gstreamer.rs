@@ -15,11 +15,17 @@
 //! subscriber that keeps a frame until every pipeline has let go of it. A pipeline has at most
 //! [`ListenerBuilder::frames_each`] frames at one time, hung or not, and there are credits for all
 //! of them and one more: none of them can keep frames from the others, or hold up the stream.
+//!
+//! Planes may lie in several memories, each with its descriptor, and memories may be DMA-BUFs, which
+//! `unixfdsrc` hands on as DMA-BUF memory. Caps are those of plain `video/x-raw`, not
+//! `memory:DMABuf`: what streams carry has rows that the processor can read, so every element takes
+//! it, and those that import DMA-BUFs look at the memory.
 
 mod builder;
 mod client;
 mod error;
 mod picture;
+mod places;
 mod wire;
 
 use std::fmt;
@@ -33,8 +39,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use smallvec::SmallVec;
 use tenure_memory::share::peer;
-use tenure_memory::{Fence, TensorMemory};
+use tenure_memory::{Fence, RawBuffer, TensorMemory};
 
 use self::client::{Client, Gone};
 use self::picture::Picture;
@@ -248,19 +255,25 @@ impl Listener {
             self.caps = Some(picture.caps.clone());
             self.clients.iter_mut().for_each(|client| client.informed = false);
         }
-        let memory = frame.clone_fd().map_err(crate::Error::from)?;
+        let memories = memories(&frame, picture.pieces.len())?;
+        let dmabuf = memories.iter().filter(|raw| raw.memory() == TensorMemory::Dma).count();
+        if dmabuf > 0 && dmabuf < memories.len() {
+            return Err(Error::Mixed { name: name.to_owned(), dmabuf, memories: memories.len() });
+        }
         self.next += 1;
         let id = self.next;
         let command = NewBuffer {
             id,
             time: u64::try_from(frame.published().as_nanos()).unwrap_or(u64::MAX),
             sequence: frame.sequence(),
-            dmabuf: frame.memory() == TensorMemory::Dma,
-            offset: picture.offset as u64,
-            size: picture.size as u64,
+            dmabuf: dmabuf > 0,
+            pieces: &picture.pieces,
             meta: &picture.meta,
         }
         .command();
+        let descriptors = memories.iter().map(|raw| raw.descriptor());
+        let descriptors = descriptors.collect::<tenure_memory::Result<SmallVec<[_; 4]>>>();
+        let descriptors = descriptors.map_err(crate::Error::from)?;
         let frame = Arc::new(frame);
         for index in (0..self.clients.len()).rev() {
             if !self.inform(index) {
@@ -271,7 +284,7 @@ impl Listener {
                 self.figures.dropped += 1;
                 continue;
             }
-            match client.give(&command, memory.as_fd(), id, &frame) {
+            match client.give(&command, &descriptors, id, &frame) {
                 Ok(()) => self.figures.given += 1,
                 Err(gone) => self.part_with(index, gone),
             }
@@ -307,6 +320,11 @@ impl Listener {
         self.clients.remove(index);
         self.figures.put_out += u64::from(gone == Gone::PutOut);
     }
+}
+
+/// The memories of a frame, in the order of its pieces.
+fn memories(frame: &Frame, count: usize) -> crate::Result<SmallVec<[Arc<RawBuffer>; 4]>> {
+    (0..count).map(|plane| Ok(Arc::clone(frame.plane_buffer(plane)?.raw()?))).collect()
 }
 
 impl AsFd for Listener {

@@ -21,7 +21,7 @@ use stage::{SOON, Stage};
 use tenure_memory::Fence;
 use tenure_stream::gstreamer::{Error, Figures, Listener, ListenerBuilder};
 use tenure_stream::{Meta, Publisher, Spec};
-use tenure_tensor::{Colour, DType, PixelFormat, TensorDyn};
+use tenure_tensor::{Colour, DType, PixelFormat, Tensor, TensorDyn, TensorMemory};
 
 /// A listener at work.
 struct Working {
@@ -87,19 +87,24 @@ struct Buffer {
     time: u64,
     sequence: u64,
     metas: u16,
-    offset: usize,
-    size: usize,
+    /// Of each memory: where the buffer begins, and how many bytes of it there are.
+    pieces: Vec<(usize, usize)>,
     meta: Vec<u8>,
-    memory: OwnedFd,
+    memories: Vec<OwnedFd>,
 }
 
 impl Buffer {
+    /// All its bytes, as `unixfdsrc` puts them behind each other.
     fn bytes(&self) -> Vec<u8> {
-        let end = self.offset + self.size;
-        let all = TensorDyn::from_fd(&self.memory, &[end], DType::U8, None).unwrap();
-        assert!(!all.is_writable().unwrap(), "a pipeline could write to the stream");
-        all.typed::<u8>().unwrap().map_read().unwrap().as_slice()[self.offset..].to_vec()
+        let pieces = self.memories.iter().zip(&self.pieces);
+        pieces.flat_map(|(memory, &(offset, size))| read(memory, offset, size)).collect()
     }
+}
+
+fn read(memory: &OwnedFd, offset: usize, size: usize) -> Vec<u8> {
+    let all = TensorDyn::from_fd(memory, &[offset + size], DType::U8, None).unwrap();
+    assert!(!all.is_writable().unwrap(), "a pipeline could write to the stream");
+    all.typed::<u8>().unwrap().map_read().unwrap().as_slice()[offset..].to_vec()
 }
 
 fn word(bytes: &[u8], at: usize) -> u64 {
@@ -130,16 +135,18 @@ impl Client {
         self.socket.read_exact(&mut payload).unwrap();
         match kind {
             0 => {
-                assert_eq!((payload[52], payload[53], memories.len()), (0, 1, 1));
+                let count = usize::from(payload[53]);
+                assert_eq!((payload[52], memories.len()), (0, count));
+                let numbers = |at: usize| word(&payload, at) as usize;
+                let piece = |at: usize| (numbers(56 + 16 * at + 8), numbers(56 + 16 * at));
                 Told::Buffer(Buffer {
                     id: word(&payload, 0),
                     time: word(&payload, 8),
                     sequence: word(&payload, 32),
                     metas: u16::from_ne_bytes(payload[54..56].try_into().unwrap()),
-                    size: word(&payload, 56) as usize,
-                    offset: word(&payload, 64) as usize,
-                    meta: payload[72..].to_vec(),
-                    memory: memories.pop().unwrap(),
+                    pieces: (0..count).map(piece).collect(),
+                    meta: payload[56 + 16 * count..].to_vec(),
+                    memories,
                 })
             }
             2 => {
@@ -262,7 +269,7 @@ fn a_pipeline_gets_caps_and_frames_without_a_copy() {
         "video/x-raw, format=(string)NV12, width=(int)64, height=(int)32, \
          framerate=(fraction)30/1, colorimetry=(string)2:3:0:0"
     );
-    assert_eq!((buffer.size, buffer.offset, buffer.metas), (64 * 48, 0, 0));
+    assert_eq!((&buffer.pieces[..], buffer.metas), (&[(0, 64 * 48)][..], 0));
     assert!(buffer.time > 0 && buffer.time < u64::MAX);
     assert_eq!(buffer.bytes(), [1; 64 * 48]);
     client.release(buffer.id);
@@ -478,11 +485,64 @@ fn unusual_rows_come_with_a_meta_if_that_is_allowed() {
         publisher.claim().unwrap().publish(Meta::new()).unwrap();
     });
     // To the end of the last sample: six rows, the last one without its padding.
-    assert_eq!((buffer.metas, buffer.size), (1, 64 * 5 + 8));
+    assert_eq!((buffer.metas, &buffer.pieces[..]), (1, &[(0, 64 * 5 + 8)][..]));
     let words = |words: &[u32]| words.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
     let head = [&words(&[90, 12])[..], b"GstVideoMeta\0\0"].concat();
     let body = words(&[0, 23, 8, 4, 2, 0, 0, 64 * 4, 0, 64, 64, 0, 0, 0, 0, 0, 0]);
     assert_eq!(buffer.meta, [head, body].concat());
+}
+
+/// Planes in several memories, NV12 of 8x4.
+fn in_two(places: [(usize, Option<usize>); 2]) -> TensorDyn {
+    let memory = |value: u8| {
+        let memory = Tensor::<u8>::new(&[8192], Some(TensorMemory::Shm), None).unwrap();
+        memory.fill(value).unwrap();
+        memory.buffer().clone()
+    };
+    let memories = [memory(1), memory(2)];
+    TensorDyn::from_plane_buffers(&memories, &places, 8, 4, PixelFormat::Nv12, DType::U8).unwrap()
+}
+
+#[test]
+fn planes_in_several_memories_travel_together() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("cam").open().unwrap();
+    let frame = in_two([(64, None), (0, None)]);
+    let listener = Working::start(&stage, Listener::builder("cam"));
+    let mut client = listener.client();
+    let (caps, buffer) = first_of(&mut client, || {
+        publisher.publish_tensor(&frame, Meta::new()).unwrap();
+    });
+    assert!(caps.contains("format=(string)NV12, width=(int)8, height=(int)4"), "{caps}");
+    assert_eq!((&buffer.pieces[..], buffer.metas), (&[(64, 32), (0, 16)][..], 1));
+    assert_eq!(buffer.bytes(), [[1; 32].as_slice(), &[2; 16]].concat());
+    // Number, size and planes, each with its offset and stride.
+    let words = |words: &[u32]| words.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
+    assert_eq!(buffer.meta[22..62], words(&[0, 23, 8, 4, 2, 0, 0, 32, 0, 8]));
+    client.release(buffer.id);
+    drop(publisher);
+    assert_eq!(listener.wait().unwrap().put_out, 0);
+}
+
+#[test]
+fn unusual_rows_in_several_memories_need_a_meta() {
+    for allowed in [false, true] {
+        let stage = Stage::new();
+        let mut publisher = stage.publisher("cam").open().unwrap();
+        let frame = in_two([(0, None), (0, Some(64))]);
+        let listener = Working::start(&stage, Listener::builder("cam").video_meta(allowed));
+        if !allowed {
+            publisher.publish_tensor(&frame, Meta::new()).unwrap();
+            let error = listener.wait().unwrap_err().to_string();
+            let words = "plane 1 is at 32 with rows 64 bytes apart, not at 32 with 8";
+            assert!(error.contains(words), "{error}");
+            continue;
+        }
+        let (_, buffer) = first_of(&mut listener.client(), || {
+            publisher.publish_tensor(&frame, Meta::new()).unwrap();
+        });
+        assert_eq!((&buffer.pieces[..], buffer.metas), (&[(0, 32), (0, 64 + 8)][..], 1));
+    }
 }
 
 #[test]

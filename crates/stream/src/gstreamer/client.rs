@@ -12,6 +12,7 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg}
 
 use super::wire::{Command, Incoming};
 use crate::Frame;
+use crate::wire::MOST_MEMORIES;
 
 /// The most that is read of a client before others have their turn.
 const MOUTHFUL: usize = 4096;
@@ -68,26 +69,25 @@ impl Client {
 
     /// Tells it something. A client that has no room for a few hundred bytes does not read.
     pub(super) fn tell(&self, command: &Command) -> Result<(), Gone> {
-        self.send(command, None)
+        self.send(command, &[])
     }
 
     /// Gives it a frame.
     pub(super) fn give(
         &mut self,
         command: &Command,
-        memory: BorrowedFd<'_>,
+        memories: &[BorrowedFd<'_>],
         id: u64,
         frame: &Arc<Frame>,
     ) -> Result<(), Gone> {
-        self.send(command, Some(memory))?;
+        self.send(command, memories)?;
         self.held.insert(id, Arc::clone(frame));
         Ok(())
     }
 
-    fn send(&self, command: &Command, descriptor: Option<BorrowedFd<'_>>) -> Result<(), Gone> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    fn send(&self, command: &Command, rights: &[BorrowedFd<'_>]) -> Result<(), Gone> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_MEMORIES))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        let rights = descriptor.as_slice();
         if !rights.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(rights)) {
             return Err(Gone::PutOut);
         }

@@ -84,4 +84,17 @@ pub enum Error {
         /// Bytes between rows that GStreamer expects.
         usual_stride: usize,
     },
+    /// Planes in memories of several kinds.
+    #[error(
+        "of the {memories} memories of a frame of stream `{name}` {dmabuf} are DMA-BUFs: GStreamer \
+         wants all of them to be, or none"
+    )]
+    Mixed {
+        /// The stream.
+        name: String,
+        /// How many memories are DMA-BUFs.
+        dmabuf: usize,
+        /// How many there are.
+        memories: usize,
+    },
 }

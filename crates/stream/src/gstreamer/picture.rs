@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use smallvec::SmallVec;
 use tenure_layout::{ColourMatrix, ColourRange, DType, ImageLayout, PixelFormat};
 use tenure_tensor::TensorDyn;
 
 use super::Error;
+use super::places::{Elsewhere, Pieces, Place, Placed};
 
 /// The name of a meta that says where planes are.
 const VIDEO_META: &str = "GstVideoMeta";
@@ -16,11 +16,10 @@ const VIDEO_META: &str = "GstVideoMeta";
 pub(super) struct Picture {
     /// What it looks like, in GStreamer's words.
     pub(super) caps: String,
-    /// The first of its bytes in its memory.
-    pub(super) offset: usize,
-    /// How many there are.
-    pub(super) size: usize,
-    /// Where its planes are, serialised; empty if they are where everybody expects them.
+    /// Its bytes in each of its memories, which follow each other for GStreamer.
+    pub(super) pieces: Pieces,
+    /// Where its planes are, serialised; empty if they are where everybody expects them, in one
+    /// memory.
     pub(super) meta: Vec<u8>,
 }
 
@@ -46,33 +45,9 @@ fn format(format: PixelFormat, dtype: DType) -> Option<(&'static str, u32)> {
     })
 }
 
-/// Where GStreamer expects a plane, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Usual {
-    offset: usize,
-    stride: usize,
-}
-
-/// Where GStreamer expects the planes of a picture that comes without a meta, and how many bytes:
-/// rows are multiples of four bytes, and subsampled pictures have even heights.
-fn usual(layout: &ImageLayout) -> (SmallVec<[Usual; 4]>, usize) {
-    let (_, down) = layout.format().subsampling();
-    let height = layout.height().next_multiple_of(down);
-    let mut planes = SmallVec::new();
-    let mut end = 0;
-    for plane in layout.planes() {
-        // All planes with pairs of chroma have rows as long as those of luma, or twice as long.
-        let stride = plane.row_bytes.next_multiple_of(4);
-        let rows = if plane.rows == layout.height() { height } else { height / down };
-        planes.push(Usual { offset: end, stride });
-        end += stride * rows;
-    }
-    (planes, end)
-}
-
 impl Picture {
-    /// What GStreamer is told of a tensor in one memory. A layout that is not the usual one needs
-    /// a meta, which has to be allowed.
+    /// What GStreamer is told of a tensor. A layout that is not the usual one needs a meta, which
+    /// has to be allowed.
     pub(super) fn of(
         name: &str,
         tensor: &TensorDyn,
@@ -112,41 +87,35 @@ impl Picture {
             let _ = write!(caps, ", colorimetry=(string){range}:{matrix}:0:0");
         }
 
-        let start = tensor.buffer().start();
-        let first = layout.planes().iter().map(|plane| plane.offset).min().unwrap_or(0);
-        let (planes, size) = usual(layout);
-        let room = tensor.buffer().len().saturating_sub(first);
-        let elsewhere = layout.planes().iter().zip(&planes).position(|(plane, usual)| {
-            (plane.offset - first, plane.row_stride) != (usual.offset, usual.stride)
-        });
-        let elsewhere = elsewhere.or((size > room).then_some(planes.len().saturating_sub(1)));
-        let Some(plane) = elsewhere else {
-            return Ok(Picture { caps, offset: start + first, size, meta: vec![] });
-        };
-        if !meta_allowed {
-            let found = layout.planes().get(plane);
-            let expected = planes.get(plane);
+        let Placed { pieces, planes, elsewhere } = Placed::of(tensor, layout)?;
+        if let Some(Elsewhere { plane, usual }) = elsewhere.filter(|_| !meta_allowed) {
+            let found = planes.get(plane).copied().unwrap_or_default();
             return Err(Error::Layout {
                 name: name.to_owned(),
                 format: layout.format(),
                 width,
                 height,
                 plane,
-                offset: found.map_or(0, |plane| plane.offset - first),
-                stride: found.map_or(0, |plane| plane.row_stride),
-                usual_offset: expected.map_or(0, |usual| usual.offset),
-                usual_stride: expected.map_or(0, |usual| usual.stride),
+                offset: found.offset,
+                stride: found.stride,
+                usual_offset: usual.offset,
+                usual_stride: usual.stride,
             });
         }
-        let size = layout.span().end - first;
-        Ok(Picture { caps, offset: start + first, size, meta: video_meta(layout, number, first) })
+        // Planes in several memories are mapped where they are if somebody says where that is;
+        // otherwise they are copied together.
+        let meta = if elsewhere.is_some() || pieces.len() > 1 {
+            video_meta(layout, number, &planes)
+        } else {
+            vec![]
+        };
+        Ok(Picture { caps, pieces, meta })
     }
 }
 
 /// A `GstVideoMeta`, as GStreamer 1.24 and later serialise it: little-endian, the whole length,
 /// the name with its length and a zero, a version, and what it says.
-fn video_meta(layout: &ImageLayout, format: u32, first: usize) -> Vec<u8> {
-    let planes = layout.planes();
+fn video_meta(layout: &ImageLayout, format: u32, planes: &[Place]) -> Vec<u8> {
     let mut said = vec![];
     let mut word = |value: usize| {
         // Sizes of pictures; what does not fit is no picture.
@@ -157,10 +126,10 @@ fn video_meta(layout: &ImageLayout, format: u32, first: usize) -> Vec<u8> {
         .into_iter()
         .for_each(&mut word);
     for plane in planes {
-        said.extend_from_slice(&((plane.offset - first) as u64).to_le_bytes());
+        said.extend_from_slice(&(plane.offset as u64).to_le_bytes());
     }
     for plane in planes {
-        let stride = u32::try_from(plane.row_stride).unwrap_or(u32::MAX);
+        let stride = u32::try_from(plane.stride).unwrap_or(u32::MAX);
         said.extend_from_slice(&stride.to_le_bytes());
     }
     // No padding above, below, left and right, and no alignment of strides.

@@ -7,6 +7,9 @@
 
 use smallvec::SmallVec;
 
+use super::places::Piece;
+use crate::wire::MOST_MEMORIES;
+
 /// A buffer, with one descriptor for each of its memories.
 const NEW_BUFFER: u32 = 0;
 /// What a client lets go of.
@@ -26,7 +29,7 @@ const NO_TIME: u64 = u64::MAX;
 /// A command that is ready to be sent.
 pub(super) type Command = SmallVec<[u8; 256]>;
 
-/// One buffer in one memory.
+/// One buffer, in one memory or in several, which follow each other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NewBuffer<'a> {
     /// The number that the client gives back.
@@ -35,12 +38,10 @@ pub(super) struct NewBuffer<'a> {
     pub(super) time: u64,
     /// Number of the frame.
     pub(super) sequence: u64,
-    /// Whether the memory is a DMA-BUF.
+    /// Whether its memories are DMA-BUFs; all are, or none is.
     pub(super) dmabuf: bool,
-    /// Where the buffer lies in its memory, in bytes.
-    pub(super) offset: u64,
-    /// Bytes of it.
-    pub(super) size: u64,
+    /// Where it lies in each of them; at most [`MOST_MEMORIES`].
+    pub(super) pieces: &'a [Piece],
     /// A serialised meta, or nothing.
     pub(super) meta: &'a [u8],
 }
@@ -66,20 +67,22 @@ pub(super) fn end() -> Command {
 }
 
 impl NewBuffer<'_> {
-    /// The command for it; one descriptor goes with it.
+    /// The command for it; a descriptor for each piece goes with it.
     pub(super) fn command(&self) -> Command {
-        let mut fixed = SmallVec::<[u8; 72]>::new();
+        let mut fixed = SmallVec::<[u8; 120]>::new();
         // Presentation time; no decoding time and no duration; numbers of this frame and the next.
         let words =
             [self.id, self.time, NO_TIME, NO_TIME, self.sequence, self.sequence.wrapping_add(1)];
         words.iter().for_each(|word| fixed.extend_from_slice(&word.to_ne_bytes()));
         let flags = 0u32;
         fixed.extend_from_slice(&flags.to_ne_bytes());
-        let memories = 1;
-        fixed.extend_from_slice(&[u8::from(self.dmabuf), memories]);
+        let pieces = self.pieces.get(..MOST_MEMORIES).unwrap_or(self.pieces);
+        fixed.extend_from_slice(&[u8::from(self.dmabuf), pieces.len() as u8]);
         fixed.extend_from_slice(&u16::from(!self.meta.is_empty()).to_ne_bytes());
-        fixed.extend_from_slice(&self.size.to_ne_bytes());
-        fixed.extend_from_slice(&self.offset.to_ne_bytes());
+        for Piece { offset, size } in pieces {
+            fixed.extend_from_slice(&(*size as u64).to_ne_bytes());
+            fixed.extend_from_slice(&(*offset as u64).to_ne_bytes());
+        }
         command(NEW_BUFFER, &[&fixed, self.meta])
     }
 }
@@ -154,21 +157,21 @@ mod tests {
             time: 1_000_000_001,
             sequence: 41,
             dmabuf: true,
-            offset: 64,
-            size: 4096,
+            pieces: &[Piece { offset: 64, size: 4096 }, Piece { offset: 0, size: 2048 }],
             meta: b"meta",
         };
         let numbers = |numbers: &[u64]| -> Vec<u8> {
             numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
         };
         let expected = [
-            bytes(&[0, 56 + 16 + 4]),
+            bytes(&[0, 56 + 2 * 16 + 4]),
             numbers(&[7, 1_000_000_001, u64::MAX, u64::MAX, 41, 42]),
             // Flags, the type of memory, memories, metas.
             bytes(&[0]),
-            vec![1, 1],
+            vec![1, 2],
             1u16.to_ne_bytes().to_vec(),
-            numbers(&[4096, 64]),
+            // Of each memory the size and where it begins.
+            numbers(&[4096, 64, 2048, 0]),
             b"meta".to_vec(),
         ];
         assert_eq!(buffer.command()[..], expected.concat());

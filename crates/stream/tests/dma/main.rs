@@ -19,6 +19,9 @@ mod fences;
 #[path = "../common/liar.rs"]
 mod liar;
 mod lies;
+#[path = "../common/pipeline.rs"]
+mod pipeline;
+mod pipelines;
 #[path = "../common/raw.rs"]
 mod raw;
 mod slots;
