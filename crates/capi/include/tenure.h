@@ -540,7 +540,7 @@ typedef struct tenure_stream_figures_t {
      */
     uint64_t dropped;
     /**
-     * Frames per second, of the last few.
+     * Frames per second, of the last few; 0 while the stream pauses.
      */
     double rate;
     /**

@@ -34,7 +34,7 @@ pub struct StreamFigures {
     pub published: u64,
     /// Frames that consumers did not get, all together.
     pub dropped: u64,
-    /// Frames per second, of the last few.
+    /// Frames per second, of the last few; 0 while the stream pauses.
     pub rate: f64,
     /// Consumers.
     pub consumers: usize,

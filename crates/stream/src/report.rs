@@ -18,7 +18,7 @@ pub struct StreamReport {
     pub published: u64,
     /// Frames that consumers did not get, all together.
     pub dropped: u64,
-    /// Frames per second, of the last few.
+    /// Frames per second, of the last few; 0 while the stream pauses.
     pub rate: f64,
     /// Memory of its slots; what it would be if there are none yet.
     pub memory: String,

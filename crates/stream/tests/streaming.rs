@@ -640,3 +640,18 @@ fn a_tensor_can_be_lent_again_to_one_who_just_gave_it_back() {
         tensor.map().is_ok()
     });
 }
+
+#[test]
+fn the_rate_of_a_stream_that_pauses_falls_to_nothing() {
+    let stage = Stage::new();
+    let mut publisher = stage.words("words", 8);
+    let mut next = 0;
+    for _ in 0..2 {
+        until("it runs", || {
+            publish(&mut publisher, next).unwrap();
+            next += 1;
+            stage.stat("words").rate > 0.0
+        });
+        until("it has paused", || stage.stat("words").rate == 0.0);
+    }
+}
