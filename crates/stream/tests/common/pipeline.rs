@@ -2,7 +2,6 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -83,20 +82,17 @@ fn fill(memory: &Buffer, offset: usize, bytes: &[u8]) {
 
 /// A frame as a pipeline gets it from a stream that publishes this tensor.
 pub(crate) fn through(builder: &ListenerBuilder, tensor: &TensorDyn) -> Seen {
+    let convert = "videoconvert dither=none ! video/x-raw,format=RGB !";
+    Seen { raw: play(builder, tensor, ""), rgb: play(builder, tensor, convert) }
+}
+
+/// Runs a pipeline that ends after one frame, and gives what is at its end.
+fn play(builder: &ListenerBuilder, tensor: &TensorDyn, elements: &str) -> Vec<u8> {
+    // One for each: a process that is just being started by another test has our locks for a
+    // moment, so a name cannot be used again at once.
     let stage = Stage::new();
-    let (raw, rgb) = (stage.path().join("raw"), stage.path().join("rgb"));
-    play(&stage, builder, tensor, &format!("filesink location={}", raw.display()));
-    let convert = "videoconvert dither=none ! video/x-raw,format=RGB ! filesink location=";
-    play(&stage, builder, tensor, &format!("{convert}{}", rgb.display()));
-    Seen { raw: read(&raw), rgb: read(&rgb) }
-}
-
-fn read(path: &Path) -> Vec<u8> {
-    fs::read(path).unwrap()
-}
-
-/// Runs a pipeline that ends after one frame.
-fn play(stage: &Stage, builder: &ListenerBuilder, tensor: &TensorDyn, sink: &str) {
+    let file = stage.path().join("file");
+    let sink = format!("{elements} filesink location={}", file.display());
     let mut publisher = stage.publisher("cam").open().unwrap();
     let socket = stage.path().join("gst");
     let mut listener = builder.clone().directory(stage.path()).open(&socket).unwrap();
@@ -119,4 +115,5 @@ fn play(stage: &Stage, builder: &ListenerBuilder, tensor: &TensorDyn, sink: &str
     let said = std::io::read_to_string(pipeline.stderr.take().unwrap()).unwrap();
     // An assertion of GStreamer's that fails is only said.
     assert!(status.success() && !said.contains("CRITICAL"), "{sink}: {status}: {said}");
+    fs::read(file).unwrap()
 }
