@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -13,9 +13,10 @@ use zenoh::{Session, Wait};
 
 use crate::builder::Plan;
 use crate::keys::{Said, Token, host};
-use crate::manager::Manager;
+use crate::manager::{Event, Manager};
 use crate::report::{BridgeReport, ExportReport, ImportReport, Remote};
 use crate::session::{self, network};
+use crate::watch::Watch;
 use crate::{BridgeBuilder, Error, Result};
 
 /// What is shown of a stream; its thread writes it, reports read it.
@@ -39,6 +40,7 @@ pub struct Bridge {
     session: Session,
     stop: Arc<AtomicBool>,
     board: Arc<Board>,
+    events: Sender<Event>,
     thread: Option<JoinHandle<()>>,
     /// Tells others that this bridge is there, so that they know what it does not have any more.
     _here: Option<LivelinessToken>,
@@ -71,14 +73,15 @@ impl Bridge {
             let token = session.liveliness().declare_token(plan.keys.here(&id, &host())).wait();
             Some(token.map_err(network("telling others that a bridge is here"))?)
         };
-        let (heard, events) = channel();
+        let (sender, events) = channel();
+        let heard = sender.clone();
         let (all, keys) = (plan.keys.all(), plan.keys.clone());
         let hear = move |sample: Sample| {
             let Some(said) = keys.read(sample.key_expr().as_str()) else { return };
             let (Said::Bridge(who) | Said::Stream(Token { id: who, .. })) = &said;
             if *who != id {
                 // Nobody listens any more when the bridge ends.
-                let _ = heard.send((said, sample.kind() == SampleKind::Put));
+                let _ = heard.send(Event::Said(said, sample.kind() == SampleKind::Put));
             }
         };
         session
@@ -91,9 +94,15 @@ impl Bridge {
             .map_err(network("looking for streams of others"))?;
 
         let (stop, board) = (Arc::new(AtomicBool::new(false)), Arc::new(Board::default()));
-        let manager = Manager::new(&session, plan, &stop, &board);
+        let changed = sender.clone();
+        let watch = if plan.exports.is_empty() {
+            None
+        } else {
+            Watch::start(&plan.directory, move || drop(changed.send(Event::Changed)))
+        };
+        let manager = Manager::new(&session, plan, watch, &stop, &board);
         let thread = spawn("tenure-bridge", move || manager.run(&events))?;
-        Ok(Bridge { session, stop, board, thread: Some(thread), _here: here })
+        Ok(Bridge { session, stop, board, events: sender, thread: Some(thread), _here: here })
     }
 
     /// The id by which others know this bridge.
@@ -114,6 +123,7 @@ impl Bridge {
 impl Drop for Bridge {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+        let _ = self.events.send(Event::Stop);
         // Whoever waits for the network is told that there is none any more.
         let _ = self.session.close().wait();
         if let Some(thread) = self.thread.take() {

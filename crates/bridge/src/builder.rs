@@ -1,11 +1,15 @@
 //! How bridges are made.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use zenoh::key_expr::OwnedKeyExpr;
 
 use crate::keys::{Keys, pattern};
 use crate::{Bridge, Compression, Result};
+
+/// How long a stream that is repeated here pauses before it ends, if not said.
+const GIVE_UP: Duration = Duration::from_secs(300);
 
 /// Options of a [`Bridge`].
 ///
@@ -30,6 +34,7 @@ pub struct BridgeBuilder {
     under: Option<String>,
     directory: Option<PathBuf>,
     compression: Compression,
+    give_up: Option<Duration>,
 }
 
 /// Options that were found to be possible.
@@ -41,6 +46,7 @@ pub(crate) struct Plan {
     pub(crate) under: Option<String>,
     pub(crate) directory: PathBuf,
     pub(crate) compression: Compression,
+    pub(crate) give_up: Duration,
 }
 
 impl BridgeBuilder {
@@ -96,6 +102,14 @@ impl BridgeBuilder {
         self
     }
 
+    /// How long a stream that is repeated here pauses while no bridge that has it can be reached;
+    /// five minutes if not said. Then it ends, and the report says why. If it comes back later, it
+    /// begins anew.
+    pub fn give_up_after(mut self, time: Duration) -> BridgeBuilder {
+        self.give_up = Some(time);
+        self
+    }
+
     /// Opens the network and begins.
     ///
     /// # Errors
@@ -120,6 +134,7 @@ impl BridgeBuilder {
             under: self.under.clone(),
             directory: self.directory.clone().unwrap_or_else(tenure_stream::directory),
             compression: self.compression,
+            give_up: self.give_up.unwrap_or(GIVE_UP),
         })
     }
 }

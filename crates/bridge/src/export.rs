@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use tenure_stream::{Error as StreamError, Frame, Subscriber, stat_in};
@@ -21,10 +20,16 @@ use crate::builder::Plan;
 use crate::keys::Token;
 use crate::packet::{Head, Packet};
 use crate::session::network;
+use crate::signal::Signal;
 use crate::{Error, ExportReport, ExportState, Result};
 
-/// How often to look whether somebody wants a stream, and whether it is still there.
+/// How often to look, while frames are sent, whether somebody still wants them.
 const LOOK: Duration = Duration::from_millis(200);
+/// How often to look at a stream that nobody wants, or that cannot be sent, though nobody said that
+/// something has changed.
+const SWEEP: Duration = Duration::from_secs(10);
+/// How long to leave a stream alone that did not answer.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
 /// Frames to hold: the one that is sent and the newest.
 const CREDITS: u32 = 2;
 
@@ -34,6 +39,8 @@ pub(crate) struct Export {
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) token: Token,
     pub(crate) shown: Shown<ExportReport>,
+    /// Raised when the stream may have changed hands, somebody wants it, or the bridge ends.
+    pub(crate) look: Arc<Signal>,
 }
 
 /// Why to look at the stream anew.
@@ -68,7 +75,7 @@ impl Export {
                 // Others still see the stream: it is there, and may be sent again.
                 Err(error) => {
                     self.tell(ExportState::Refused, Some(error.to_string()));
-                    thread::sleep(LOOK);
+                    self.look.wait(TRY_AGAIN);
                 }
             }
         }
@@ -86,18 +93,12 @@ impl Export {
             *alive = None;
             let problem = format!("it comes from {}: it is not sent on", origin.from);
             self.tell(ExportState::Refused, Some(problem));
-            thread::sleep(LOOK);
+            self.look.wait(SWEEP);
             return Ok(Over::Again);
         }
         let publisher = match publisher {
             Some(known) => known,
-            none => none.insert(
-                self.session
-                    .declare_publisher(keys.frames(&self.token.id, name))
-                    .congestion_control(CongestionControl::Drop)
-                    .wait()
-                    .map_err(network("offering a stream"))?,
-            ),
+            none => none.insert(self.offer()?),
         };
         if alive.is_none() {
             let token = self.session.liveliness().declare_token(keys.have(&self.token)).wait();
@@ -105,7 +106,7 @@ impl Export {
         }
         if !wanted(publisher) {
             self.tell(ExportState::Idle, None);
-            thread::sleep(LOOK);
+            self.look.wait(SWEEP);
             return Ok(Over::Again);
         }
         let mut subscriber =
@@ -115,6 +116,18 @@ impl Export {
             return Ok(Over::Again);
         }
         self.carry(&mut subscriber, publisher)
+    }
+
+    /// Where frames go, and word of it when somebody wants them.
+    fn offer(&self) -> Result<Publisher<'static>> {
+        let key = self.plan.keys.frames(&self.token.id, &self.token.name);
+        let publisher = self.session.declare_publisher(key);
+        let publisher = publisher.congestion_control(CongestionControl::Drop).wait();
+        let publisher = publisher.map_err(network("offering a stream"))?;
+        let look = Arc::clone(&self.look);
+        let listener = publisher.matching_listener().callback(move |_| look.raise());
+        listener.background().wait().map_err(network("offering a stream"))?;
+        Ok(publisher)
     }
 
     /// Sends frames until nobody wants them. One that cannot travel is left out; the next may look

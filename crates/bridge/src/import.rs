@@ -60,6 +60,8 @@ enum End {
     Of(u64),
     /// Whatever is repeated here: the other side is there, and does not have it any more.
     Gone,
+    /// Whatever is repeated here: nobody who has it could be reached for so long.
+    GivenUp(Duration),
 }
 
 /// A frame that came.
@@ -111,9 +113,11 @@ impl Inbox {
         self.change(|inside| inside.source = source);
     }
 
-    /// Says that the other side does not have the stream any more.
-    pub(crate) fn end(&self) {
-        self.change(|inside| inside.end = Some(End::Gone));
+    /// Says that the other side does not have the stream any more, or could not be reached for so
+    /// long.
+    pub(crate) fn end(&self, given_up: Option<Duration>) {
+        let end = given_up.map_or(End::Gone, End::GivenUp);
+        self.change(|inside| inside.end = Some(end));
     }
 
     /// Whether there is a stream here, live or paused.
@@ -185,8 +189,15 @@ impl Import {
         let mut not_before = None;
         while let Some((arrived, end, source)) = self.inbox.take() {
             // What comes now is of another life.
-            if end == Some(End::Gone) {
-                self.end(&mut local);
+            match end {
+                Some(End::Gone) => self.end(&mut local),
+                Some(End::GivenUp(after)) if local.is_some() => {
+                    self.end(&mut local);
+                    let mut shown = locked(&self.shown);
+                    let problem = format!("{} could not be reached for {after:?}", shown.from);
+                    shown.problem = Some(problem);
+                }
+                _ => {}
             }
             if let Some(arrived) = arrived
                 && not_before.is_none_or(|at| Instant::now() >= at)

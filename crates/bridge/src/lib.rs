@@ -24,6 +24,7 @@
 //! |---|---|
 //! | frames get lost, or the link is slow | numbers go on; consumers see how many were dropped |
 //! | the link is cut, or the other bridge is gone | it pauses, and [`Origin`] says so; it goes on by itself |
+//! | nobody has it for five minutes ([`BridgeBuilder::give_up_after`]) | it ends; it begins anew if somebody has it again |
 //! | the producer there ends the stream | it ends; if the link was cut then, as soon as that is known |
 //! | another producer there takes the name | it ends and begins anew, as it does there |
 //!
@@ -76,7 +77,11 @@ mod report;
 #[cfg(all(linux_like, feature = "zenoh"))]
 mod session;
 #[cfg(all(linux_like, feature = "zenoh"))]
+mod signal;
+#[cfg(all(linux_like, feature = "zenoh"))]
 mod timing;
+#[cfg(all(linux_like, feature = "zenoh"))]
+mod watch;
 
 #[cfg(linux_like)]
 pub use body::{Carried, pack, unpack};

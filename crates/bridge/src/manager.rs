@@ -18,9 +18,16 @@ use crate::export::Export;
 use crate::import::{Import, Inbox};
 use crate::keys::{Said, Token, host};
 use crate::report::{ExportState, Remote};
+use crate::signal::Signal;
+use crate::watch::Watch;
 
-/// How often to look for new streams of this machine.
+/// How often to look at streams of this machine while something happens there.
 const LOOK: Duration = Duration::from_millis(250);
+/// How long something happens after the directory told of it: producers begin and end in several
+/// steps.
+const LIVELY: Duration = Duration::from_secs(2);
+/// How often to look at other times, for what the directory did not tell.
+const SWEEP: Duration = Duration::from_secs(5);
 /// How long a bridge that is there has to say that it still has a stream.
 const SETTLE: Duration = Duration::from_secs(3);
 /// The most bridges and streams of others that are remembered, and repeated: whoever is in the
@@ -31,6 +38,16 @@ const MOST_IMPORTS: usize = 256;
 /// The most reports of streams of this machine, those that have ended among them.
 const MOST_EXPORTS: usize = 1024;
 
+/// What a bridge is told.
+pub(crate) enum Event {
+    /// What others say: `true` if it is so, `false` if it is not any more.
+    Said(Said, bool),
+    /// Streams of this machine may have come or gone.
+    Changed,
+    /// It ends.
+    Stop,
+}
+
 /// Starts and ends what carries single streams.
 pub(crate) struct Manager {
     id: String,
@@ -38,12 +55,21 @@ pub(crate) struct Manager {
     plan: Arc<Plan>,
     stop: Arc<AtomicBool>,
     board: Arc<Board>,
-    exports: BTreeMap<String, JoinHandle<()>>,
+    /// `None` if streams of this machine have to be looked for.
+    watch: Option<Watch>,
+    exports: BTreeMap<String, Exported>,
     imports: BTreeMap<String, Repeated>,
     /// Streams that would be repeated if fewer were.
     waiting: BTreeSet<Token>,
     /// Bridges that are there, by their id, and since when.
     bridges: BTreeMap<String, Instant>,
+}
+
+/// A stream of this machine that others may have.
+struct Exported {
+    thread: JoinHandle<()>,
+    /// Raised to have it look at its stream.
+    look: Arc<Signal>,
 }
 
 /// A stream that is repeated here.
@@ -62,6 +88,7 @@ impl Manager {
     pub(crate) fn new(
         session: &Session,
         plan: Plan,
+        watch: Option<Watch>,
         stop: &Arc<AtomicBool>,
         board: &Arc<Board>,
     ) -> Manager {
@@ -71,6 +98,7 @@ impl Manager {
             plan: Arc::new(plan),
             stop: Arc::clone(stop),
             board: Arc::clone(board),
+            watch,
             exports: BTreeMap::new(),
             imports: BTreeMap::new(),
             waiting: BTreeSet::new(),
@@ -78,38 +106,63 @@ impl Manager {
         }
     }
 
-    /// Works until the bridge ends. What others say comes as events: `true` if it is so, `false` if
-    /// it is not any more.
-    pub(crate) fn run(mut self, events: &Receiver<(Said, bool)>) {
-        let mut next = Instant::now();
+    /// Works until the bridge ends.
+    pub(crate) fn run(mut self, events: &Receiver<Event>) {
+        let mut last = None::<Instant>;
+        let mut lively = Instant::now() + LIVELY;
         while !self.stop.load(Ordering::Relaxed) {
-            if Instant::now() >= next {
+            let now = Instant::now();
+            let every = if now < lively || self.must_look() { LOOK } else { SWEEP };
+            let next = last.map_or(now, |last| last + every);
+            if now >= next {
                 self.look();
                 self.end_what_is_gone();
-                next = Instant::now() + LOOK;
+                last = Some(now);
+                continue;
             }
-            match events.recv_timeout(next.saturating_duration_since(Instant::now())) {
-                Ok((Said::Stream(token), true)) => self.came(token),
-                Ok((Said::Stream(token), false)) => self.went(&token),
-                Ok((Said::Bridge(id), true)) if self.bridges.len() < MOST_BRIDGES => {
-                    self.bridges.entry(id).or_insert_with(Instant::now);
+            match events.recv_timeout(next - now) {
+                Ok(Event::Said(said, so)) => self.hear(said, so),
+                Ok(Event::Changed) => {
+                    // At once, whether it was looked a moment ago or not.
+                    last = None;
+                    lively = Instant::now() + LIVELY;
+                    self.exports.values().for_each(|export| export.look.raise());
                 }
-                Ok((Said::Bridge(_), true)) => {}
-                Ok((Said::Bridge(id), false)) => {
-                    self.bridges.remove(&id);
-                }
+                Ok(Event::Stop) => break,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
             }
         }
+        self.exports.values().for_each(|export| export.look.raise());
         for repeated in self.imports.values() {
             repeated.inbox.stop();
         }
-        let exports = std::mem::take(&mut self.exports).into_values();
+        let exports = std::mem::take(&mut self.exports).into_values().map(|it| it.thread);
         let imports = std::mem::take(&mut self.imports).into_values().map(|it| it.thread);
         for thread in exports.chain(imports) {
             let _ = thread.join();
         }
+    }
+
+    fn hear(&mut self, said: Said, so: bool) {
+        match (said, so) {
+            (Said::Stream(token), true) => self.came(token),
+            (Said::Stream(token), false) => self.went(&token),
+            (Said::Bridge(id), true) if self.bridges.len() < MOST_BRIDGES => {
+                self.bridges.entry(id).or_insert_with(Instant::now);
+            }
+            (Said::Bridge(_), true) => {}
+            (Said::Bridge(id), false) => {
+                self.bridges.remove(&id);
+            }
+        }
+    }
+
+    /// Whether something has to be noticed that nobody tells: streams of this machine, and that
+    /// what is repeated here has been alone for too long.
+    fn must_look(&self) -> bool {
+        let alone = |it: &Repeated| it.alone.is_some() && it.inbox.has_stream();
+        (self.watch.is_none() && !self.plan.exports.is_empty()) || self.imports.values().any(alone)
     }
 
     /// Streams of this machine that came and went.
@@ -118,8 +171,8 @@ impl Manager {
             return;
         }
         let mut reports = on(&self.board.exports);
-        self.exports.retain(|name, thread| {
-            let gone = thread.is_finished();
+        self.exports.retain(|name, export| {
+            let gone = export.thread.is_finished();
             if let Some(report) = reports.get(name).filter(|_| gone) {
                 locked(report).state = ExportState::Ended;
             }
@@ -130,10 +183,15 @@ impl Manager {
         }
         drop(reports);
         // A directory that cannot be read may be made by the first producer.
-        for stream in list_in(&self.plan.directory).unwrap_or_default() {
-            let wanted = stream.alive && matches(&self.plan.exports, &stream.name);
-            if wanted && !self.exports.contains_key(&stream.name) {
-                self.export(stream.name);
+        let streams = list_in(&self.plan.directory).unwrap_or_default();
+        let names = streams.into_iter().filter(|stream| stream.alive).map(|stream| stream.name);
+        let there: BTreeSet<String> =
+            names.filter(|name| matches(&self.plan.exports, name)).collect();
+        let gone = self.exports.iter().filter(|(name, _)| !there.contains(*name));
+        gone.for_each(|(_, export)| export.look.raise());
+        for name in there {
+            if !self.exports.contains_key(&name) {
+                self.export(name);
             }
         }
     }
@@ -146,11 +204,13 @@ impl Manager {
             stop: Arc::clone(&self.stop),
             token: Token { id: self.id.clone(), host: host(), name: name.clone() },
             shown: Arc::clone(&shown),
+            look: Arc::default(),
         };
+        let look = Arc::clone(&export.look);
         // Without a thread it is tried again when streams are looked for again.
         if let Ok(thread) = spawn("tenure-export", move || export.run()) {
             on(&self.board.exports).insert(name.clone(), shown);
-            self.exports.insert(name, thread);
+            self.exports.insert(name, Exported { thread, look });
         }
     }
 
@@ -207,16 +267,22 @@ impl Manager {
     }
 
     /// Ends what is repeated here and gone there: the bridge that it came from is there, and does not
-    /// have it. That the producer has ended is said in a packet, which is lost if the link is cut
-    /// just then.
+    /// have it (that the producer has ended is said in a packet, which is lost if the link is cut just
+    /// then), or it has not come back for so long that nobody waits for it any more.
     fn end_what_is_gone(&self) {
         for repeated in self.imports.values() {
             let (Some(alone), Some((id, _))) = (repeated.alone, &repeated.current) else {
                 continue;
             };
-            let Some(there) = self.bridges.get(id) else { continue };
-            if alone.max(*there).elapsed() >= SETTLE && repeated.inbox.has_stream() {
-                repeated.inbox.end();
+            if !repeated.inbox.has_stream() {
+                continue;
+            }
+            match self.bridges.get(id) {
+                Some(there) if alone.max(*there).elapsed() >= SETTLE => repeated.inbox.end(None),
+                None if alone.elapsed() >= self.plan.give_up => {
+                    repeated.inbox.end(Some(self.plan.give_up));
+                }
+                _ => {}
             }
         }
     }

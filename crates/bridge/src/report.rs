@@ -92,7 +92,7 @@ pub enum ImportState {
     Live,
     /// The other side cannot be reached.
     Paused,
-    /// The producer there has ended it.
+    /// The producer there has ended it, or could not be reached for too long, as the problem says.
     Ended,
     /// It cannot be published here; the problem says why.
     Refused,

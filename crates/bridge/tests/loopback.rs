@@ -242,6 +242,35 @@ fn a_bridge_that_comes_back_is_known_again() {
 }
 
 #[test]
+fn a_bridge_that_never_comes_back_is_given_up() {
+    let two = Two::new();
+    let here = two.bridge_here().export("words").open().unwrap();
+    let there = two.bridge_there().import("words").give_up_after(Duration::from_secs(2));
+    let there = there.open().unwrap();
+    let mut publisher = words(two.here(), "words", 100);
+    let mut subscriber = join(&two, "words", &mut publisher);
+    one_through(&mut publisher, &mut subscriber);
+    drop(here);
+    until("the pause", || two.origin("words").is_none_or(|origin| origin.paused));
+    let ended = loop {
+        match subscriber.next(SOON) {
+            Ok(frame) => assert!(frame.is_some(), "it did not end: {:?}", there.report()),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(ended, Error::Ended { dead: false, .. }), "{ended}");
+    until("the report", || there.report().imports[0].state == ImportState::Ended);
+    let problem = there.report().imports[0].problem.clone().unwrap();
+    assert!(problem.ends_with("words could not be reached for 2s"), "{problem}");
+
+    // It begins anew when somebody has it again.
+    let _here = two.bridge_here().export("words").open().unwrap();
+    let mut subscriber = join(&two, "words", &mut publisher);
+    one_through(&mut publisher, &mut subscriber);
+    assert_eq!(there.report().imports[0].state, ImportState::Live);
+}
+
+#[test]
 fn two_bridges_of_one_stream_stand_in_for_each_other() {
     let (two, other) = (Two::new(), Two::new());
     let first = || two.bridge_here().export("words").open().unwrap();
