@@ -103,6 +103,16 @@ pub(crate) struct Along<'a> {
 }
 
 impl Along<'_> {
+    /// Whether these columns have the samples of all outputs. Asked once for all of them: where an
+    /// output has two samples, to ask for each costs as much as to sum.
+    #[inline]
+    pub(crate) fn is_within(&self, columns: &[i16]) -> bool {
+        let (lowest, highest) = self.firsts;
+        self.start <= lowest
+            && lowest <= highest
+            && ((highest - self.start + self.count - 1) * self.step + 1) * LANES <= columns.len()
+    }
+
     /// How often a weight is in `weights`.
     pub(crate) fn repeated(&self) -> usize {
         if self.wide { 1 } else { 2 }

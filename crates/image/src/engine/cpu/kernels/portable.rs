@@ -218,6 +218,7 @@ pub(super) unsafe fn horizontal(along: Along<'_>, from: &[&[i16]], out: &mut [&m
 
 /// Weighted sums of one component.
 fn component(along: Along<'_>, from: &[i16], out: &mut [i16]) {
+    debug_assert!(along.is_within(from));
     let Along { first, start, step, weights, count, bits, wide, .. } = along;
     let every = along.repeated();
     let outputs = out.chunks_exact_mut(LANES).zip(first).zip(weights.chunks_exact(every * count));

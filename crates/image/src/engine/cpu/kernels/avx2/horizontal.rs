@@ -93,18 +93,13 @@ unsafe fn sums_of_16<const COUNT: usize, const PARTS: usize>(
     from: [&[i16]; PARTS],
     out: [&mut [i16]; PARTS],
 ) {
-    let Along { first, firsts, start, step, weights, .. } = along;
+    let Along { first, start, step, weights, .. } = along;
     let count = if COUNT == 0 { along.count } else { COUNT };
     let mut outputs = first.len().min(weights.len() / (2 * count));
     for out in &out {
         outputs = outputs.min(out.len() / LANES);
     }
-    // Checked for all at once: where an output has two samples, to check costs as much as to sum.
-    let (lowest, highest) = firsts;
-    assert!(start <= lowest && lowest <= highest);
-    for part in &from {
-        assert!(((highest - start + count - 1) * step + 1) * LANES <= part.len());
-    }
+    assert!(from.iter().all(|part| along.is_within(part)));
     for (output, first) in first[..outputs].iter().enumerate() {
         let begin = (first - start) * step * LANES;
         let mut sums = [_mm256_setzero_si256(); PARTS];
