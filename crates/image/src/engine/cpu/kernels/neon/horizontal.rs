@@ -10,7 +10,7 @@ use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::Along;
 
 /// # Safety
-/// The processor must have NEON.
+/// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn horizontal(along: Along<'_>, from: &[&[i16]], out: &mut [&mut [i16]]) {
     if along.count == 1 || along.wide {
@@ -53,7 +53,7 @@ fn copies(along: Along<'_>, from: &[i16], out: &mut [i16]) {
 /// Sums of 16 bits, for components that share their weights.
 ///
 /// # Safety
-/// The processor must have NEON.
+/// As [`horizontal`].
 #[target_feature(enable = "neon")]
 #[inline]
 unsafe fn sums<const PARTS: usize>(
@@ -77,7 +77,7 @@ unsafe fn sums<const PARTS: usize>(
 /// `COUNT` samples for each output, or as many as the table says if that is none.
 ///
 /// # Safety
-/// The processor must have NEON.
+/// As [`horizontal`].
 #[target_feature(enable = "neon")]
 unsafe fn sums_of_16<const COUNT: usize, const PARTS: usize>(
     along: Along<'_>,
