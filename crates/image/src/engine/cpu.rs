@@ -26,6 +26,7 @@ mod regular;
 mod scratch;
 mod strip;
 mod threads;
+mod walk;
 
 use fixed::LANES;
 use kernels::Kernels;

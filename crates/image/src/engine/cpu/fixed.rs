@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::colour::Matrix;
 use crate::engine::cpu::kernels::Tap;
+use crate::engine::cpu::walk::Walk;
 use crate::taps::Taps;
 
 /// Bits after the point of rows between kernels: values up to 255 and a little for rounding, or up
@@ -34,6 +35,8 @@ pub(crate) struct Vertical {
     pub(crate) signed: bool,
     /// Rows that a plane must have.
     pub(crate) rows: usize,
+    /// The same sums in the order of source rows, where they are of 16 bits and there is one.
+    pub(crate) walk: Option<Walk>,
 }
 
 impl Vertical {
@@ -50,10 +53,11 @@ impl Vertical {
                 all.extend(rows.map(|(at, weight)| Tap::new(first + at, *weight)));
                 (all.len(), Tap::lost(&all[start..]))
             });
-        let ends = ends.collect();
+        let ends: Vec<(usize, i16)> = ends.collect();
         let rows = all.iter().map(|tap| tap.row as usize + 1).max().unwrap_or(0);
         let signed = all.iter().any(|tap| tap.negative);
-        Vertical { taps: all, ends, bits, wide, signed, rows }
+        let walk = (!wide).then(|| Walk::of(&all, ends.iter().map(|(end, _)| *end))).flatten();
+        Vertical { taps: all, ends, bits, wide, signed, rows, walk }
     }
 
     /// Source rows of an output row, with their weights, and what their sum begins with.

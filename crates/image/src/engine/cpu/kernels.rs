@@ -83,6 +83,34 @@ impl Sum<'_> {
     }
 }
 
+/// The weights of a source row in the two output rows that it is part of, each twice as in [`Tap`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub(crate) before: u32,
+    pub(crate) after: u32,
+}
+
+/// How a band's output rows are summed in the order of source rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Steps<'a> {
+    /// The source row of the first share; every next one has the next row.
+    pub(crate) first: usize,
+    pub(crate) shares: &'a [Share],
+    /// The first share of the band.
+    pub(crate) start: usize,
+    /// Where shares end that are part of the first output and the one before it, of the first and
+    /// the second, and so on: one more than the band has rows. They rise, and `shares` has the last.
+    pub(crate) ends: &'a [usize],
+}
+
+/// What a band is made of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Band<'a> {
+    pub(crate) sums: &'a [Sum<'a>; LANES],
+    /// The same in another order, where that is known. Sums of nothing follow the rows of it.
+    pub(crate) steps: Option<Steps<'a>>,
+}
+
 /// Some outputs of a table along the row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Along<'a> {
@@ -227,7 +255,7 @@ pub(crate) struct Kernels {
     pub(crate) split_triples: unsafe fn(&[i16], [&mut [i16]; 3]),
     /// As `bytes` for a band of [`LANES`] rows, which become columns of [`LANES`] numbers each.
     /// There is room for the rows, `stride` apart.
-    pub(crate) band: unsafe fn(&[Sum<'_>; LANES], &mut [i16], usize, &mut [i16]),
+    pub(crate) band: unsafe fn(Band<'_>, &mut [i16], usize, &mut [i16]),
     /// Rows of numbers, `stride` apart, to columns of [`LANES`] numbers each.
     pub(crate) to_columns: unsafe fn(&[i16], usize, &mut [i16]),
     /// Columns of [`LANES`] numbers each to rows, `stride` apart.

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::engine::cpu::feed::{Feed, Shape};
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::{Along, Kernels, Sum};
+use crate::engine::cpu::kernels::{Along, Band, Kernels, Sum};
 use crate::engine::cpu::prepare::{Pass, Tile};
 use crate::held::PlaneAddress;
 
@@ -169,7 +169,9 @@ impl Strip<'_> {
                 }
                 (self.kernels.to_columns)(band_rows, band.stride, columns);
             } else {
-                (self.kernels.band)(&sums, band_rows, band.stride, columns);
+                let steps = feed.vertical.walk.as_ref().and_then(|walk| walk.steps(rows));
+                let all = Band { sums: &sums, steps };
+                (self.kernels.band)(all, band_rows, band.stride, columns);
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 
-use super::{Along, ChromaRow, Finished, Kernels, Mixed, Out, Place, Real, Scale, Sum, Tap};
+use super::{Along, Band, ChromaRow, Finished, Kernels, Mixed, Out, Place, Real, Scale, Sum, Tap};
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
 pub(crate) static KERNELS: Kernels = Kernels {
@@ -133,7 +133,8 @@ pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
 
 /// # Safety
 /// See [`Kernels`].
-unsafe fn band(sums: &[Sum<'_>; LANES], rows: &mut [i16], stride: usize, columns: &mut [i16]) {
+unsafe fn band(band: Band<'_>, rows: &mut [i16], stride: usize, columns: &mut [i16]) {
+    let sums = band.sums;
     let n = columns.len() / LANES;
     for (sum, row) in sums.iter().zip(rows.chunks_mut(stride.max(1))) {
         // SAFETY: the caller's promise.

@@ -2,10 +2,11 @@
 #![expect(unsafe_code, reason = "calls kernels")]
 
 use super::{
-    Along, ChromaRow, Columns, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap, best, portable,
+    Along, Band, ChromaRow, Columns, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap, best, portable,
 };
 use crate::colour::Matrix;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
+use crate::engine::cpu::walk::Walk;
 use tenure_layout::Colour;
 
 const LENGTHS: [usize; 14] = [1, 2, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130, 331];
@@ -77,7 +78,8 @@ fn sums_of_rows() {
                 let (mut rows, mut columns) = (vec![0; (len + 7) * LANES], vec![0; len * LANES]);
                 let fewer = |row: usize| &sum.taps[..row.min(sum.taps.len())];
                 let band = std::array::from_fn(|row| Sum { taps: fewer(row), ..sum });
-                (kernels.band)(&band, &mut rows, len + 7, &mut columns);
+                let band = Band { sums: &band, steps: None };
+                (kernels.band)(band, &mut rows, len + 7, &mut columns);
                 columns
             });
         }
@@ -93,6 +95,49 @@ fn sums_of_rows() {
                 let mut out = vec![0; len];
                 (kernels.words)(sum, &mut out);
                 out
+            });
+        }
+    }
+}
+
+#[test]
+fn sums_in_the_order_of_the_source() {
+    // Triangles around every third row, and one that ends with the picture.
+    let weights = [3641, 7282, 10_922, 7282, 3641];
+    let (outputs, source) = (19, 3 * 19 - 1);
+    let (mut taps, mut ends) = (vec![], vec![]);
+    for output in 0..outputs {
+        let rows = (3 * output)..(3 * output + weights.len()).min(source);
+        taps.extend(rows.zip(weights).map(|(row, weight)| Tap::new(row, weight)));
+        ends.push(taps.len());
+    }
+    let walk = Walk::of(&taps, ends.iter().copied()).unwrap();
+    for len in LENGTHS {
+        let plane = bytes(len * source, 9);
+        for rows in [0..1, 0..16, 1..17, 3..19, 15..19, 18..19] {
+            // SAFETY: the plane has a byte for each output in every row.
+            both("a band in the order of the source", |kernels| unsafe {
+                let sums = std::array::from_fn(|lane| {
+                    let row = rows.start + lane;
+                    let taps = match row < rows.end {
+                        true => &taps[row.checked_sub(1).map_or(0, |row| ends[row])..ends[row]],
+                        false => &[],
+                    };
+                    Sum {
+                        taps,
+                        bits: 15,
+                        fraction: 7,
+                        wide: false,
+                        signed: false,
+                        begin: Tap::lost(taps),
+                        first: plane.as_ptr(),
+                        stride: len,
+                    }
+                });
+                let (mut scratch, mut columns) = (vec![0; len * LANES], vec![7; len * LANES]);
+                let band = Band { sums: &sums, steps: walk.steps(&rows) };
+                (kernels.band)(band, &mut scratch, len, &mut columns);
+                columns
             });
         }
     }

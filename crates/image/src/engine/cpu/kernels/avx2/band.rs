@@ -6,8 +6,9 @@ use std::mem::MaybeUninit;
 
 use super::turn::{rows_to_columns, to_columns};
 use super::vertical::{bytes_before, sums};
+use super::walked;
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::Sum;
+use crate::engine::cpu::kernels::{Band, Sum};
 use crate::engine::cpu::kernels::portable::even_of;
 
 /// Vectors of bytes of a row that are summed together, and fewer for the end.
@@ -22,12 +23,12 @@ const NEAR: usize = 30 * 4096;
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn band(
-    all: &[Sum<'_>; LANES],
+    band: Band<'_>,
     rows: &mut [i16],
     stride: usize,
     columns: &mut [i16],
 ) {
-    let n = columns.len() / LANES;
+    let (all, n) = (band.sums, columns.len() / LANES);
     if all[0].wide || n < 32 * FEWER + 1 || Sum::reach(all) > NEAR {
         let advance = advance(all);
         for (sum, row) in all.iter().zip(rows.chunks_mut(stride.max(1))) {
@@ -39,7 +40,9 @@ pub(super) unsafe fn band(
     }
     // SAFETY: the caller's promise, with at least one of the smaller blocks.
     unsafe {
-        if all[0].signed {
+        if let Some(steps) = band.steps {
+            walked::blocks(all, steps, n & !1, columns.as_mut_ptr());
+        } else if all[0].signed {
             blocks::<true>(all, n & !1, columns.as_mut_ptr())
         } else {
             blocks::<false>(all, n & !1, columns.as_mut_ptr())
@@ -83,14 +86,8 @@ unsafe fn block<const N: usize, const SIGNED: bool>(
     n: usize,
     columns: *mut i16,
 ) {
-    // For each vector the sums of its even bytes and of its odd bytes, sixteen rows of each.
-    let mut squares = [[[MaybeUninit::<__m256i>::uninit(); LANES]; 2]; N];
-    // Frames from a camera are in no cache, and steps from row to row are too short for the
-    // processor to guess what comes next: the next block, or the first one of the next band.
-    let ahead = match at + 32 * N < n {
-        true => at + 32 * N,
-        false => LANES * advance(all) * all[0].stride,
-    };
+    let mut squares: Squares<N> = [[[MaybeUninit::uninit(); LANES]; 2]; N];
+    let ahead = ahead::<N>(all, at, n);
     let mut fetched = all[0].taps.first().map_or(0, |tap| tap.row);
     for (row, sum) in all.iter().enumerate() {
         if let Some(last) = sum.taps.last() {
@@ -111,14 +108,40 @@ unsafe fn block<const N: usize, const SIGNED: bool>(
             }
         }
     }
+    // SAFETY: all were written above, row by row; the block's columns are inside.
+    unsafe { turn(&squares, columns.add(at * LANES)) };
+}
+
+/// Sums of a block, for each vector of bytes those at even and those at odd places, sixteen rows of
+/// each.
+pub(super) type Squares<const N: usize> = [[[MaybeUninit<__m256i>; LANES]; 2]; N];
+
+/// Turns a block's sums into columns.
+///
+/// # Safety
+/// All of them are written, and there is room for `32 * N` columns.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+pub(super) unsafe fn turn<const N: usize>(squares: &Squares<N>, columns: *mut i16) {
     for (index, square) in squares.iter().enumerate() {
         for (part, rows) in square.iter().enumerate() {
-            // SAFETY: all were written above, row by row; the block's columns are inside.
+            // SAFETY: the caller's promise.
             unsafe {
-                let columns = columns.add((at + 32 * index + part) * LANES);
+                let columns = columns.add((32 * index + part) * LANES);
                 rows_to_columns(rows.as_ptr().cast(), columns.cast());
             }
         }
+    }
+}
+
+/// How far after the beginning of a row the bytes are that are fetched while a block is summed.
+/// Frames from a camera are in no cache, and steps from row to row are too short for the processor
+/// to guess what comes next: the next block, or the first one of the next band.
+#[inline]
+pub(super) fn ahead<const N: usize>(all: &[Sum<'_>; LANES], at: usize, n: usize) -> usize {
+    match at + 32 * N < n {
+        true => at + 32 * N,
+        false => LANES * advance(all) * all[0].stride,
     }
 }
 

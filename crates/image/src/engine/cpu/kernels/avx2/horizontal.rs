@@ -78,6 +78,12 @@ unsafe fn sums<const PARTS: usize>(
             4 => sums_of_16::<4, PARTS>(along, from, out),
             5 => sums_of_16::<5, PARTS>(along, from, out),
             6 => sums_of_16::<6, PARTS>(along, from, out),
+            7 => sums_of_16::<7, PARTS>(along, from, out),
+            8 => sums_of_16::<8, PARTS>(along, from, out),
+            9 => sums_of_16::<9, PARTS>(along, from, out),
+            10 => sums_of_16::<10, PARTS>(along, from, out),
+            11 => sums_of_16::<11, PARTS>(along, from, out),
+            12 => sums_of_16::<12, PARTS>(along, from, out),
             _ => sums_of_16::<0, PARTS>(along, from, out),
         }
     }

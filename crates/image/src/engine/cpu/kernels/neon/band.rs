@@ -6,7 +6,7 @@ use std::arch::aarch64::*;
 use super::turn::{to_columns, turn};
 use super::vertical::{bytes, fits, sums};
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::Sum;
+use crate::engine::cpu::kernels::{Band, Sum};
 use crate::engine::cpu::kernels::portable::even_of;
 
 /// Vectors of bytes of a row that are summed together, and fewer for the end.
@@ -21,12 +21,12 @@ const NEAR: usize = 48 * 4096;
 /// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn band(
-    all: &[Sum<'_>; LANES],
+    band: Band<'_>,
     rows: &mut [i16],
     stride: usize,
     columns: &mut [i16],
 ) {
-    let n = columns.len() / LANES;
+    let (all, n) = (band.sums, columns.len() / LANES);
     let fits = all.iter().all(|sum| fits(sum.taps));
     if all[0].wide || !fits || n < 16 * FEWER + 1 || Sum::reach(all) > NEAR {
         for (sum, row) in all.iter().zip(rows.chunks_mut(stride.max(1))) {
