@@ -72,6 +72,28 @@ impl Strip<'_> {
         }
     }
 
+    /// Puts a row through the matrix and stores it by one kernel, where there is one for it.
+    ///
+    /// # Safety
+    /// As [`Strip::run`].
+    pub(super) unsafe fn store_rgb(&self, tile: &Tile, row: usize, numbers: &[i16]) -> bool {
+        let (pass, pixels) = (self.pass, tile.outputs.len());
+        let kernel = self.kernels.store_rgb.filter(|_| pass.rgb_bytes && pixels >= 2 * LANES);
+        let Some(kernel) = kernel else { return false };
+        let Some((out, _)) = self.out(pass.left + tile.outputs.start, row) else { return false };
+        let row = Columns {
+            from: self.before_matrix().map(|start| &numbers[start..][..pixels]),
+            matrix: pass.matrix.as_ref(),
+            fraction: pass.fraction,
+            flip: pass.flip(),
+            rows: 1,
+            pixels,
+        };
+        // SAFETY: the content rectangle is inside the destination, which is held to write.
+        unsafe { kernel(row, out) };
+        true
+    }
+
     /// Stores a band by one kernel, where there is one for it.
     ///
     /// # Safety

@@ -272,6 +272,8 @@ pub(crate) struct Kernels {
     /// The same with every column as a row: any number of them. There is room for as many pixels
     /// in each as the band has rows.
     pub(crate) store_turned: Option<StoreKernel>,
+    /// The same for a row, of at least twice [`LANES`] pixels.
+    pub(crate) store_rgb: Option<unsafe fn(Columns<'_>, Out)>,
     /// Three rows through a colour matrix.
     pub(crate) matrix: MatrixKernel,
     /// Twice as many numbers, each between its neighbours by these weights: of the one before and

@@ -82,8 +82,10 @@ impl Strip<'_> {
                             Some(regular) => self.resize_row(regular, tile, rows.start, numbers),
                             None => self.sum_rows(tile, 0, rows.start, picked, numbers),
                         }
-                        self.colour(tile.outputs.len(), numbers);
-                        self.store_row(tile, rows.start, numbers);
+                        if !self.store_rgb(tile, rows.start, numbers) {
+                            self.colour(tile.outputs.len(), numbers);
+                            self.store_row(tile, rows.start, numbers);
+                        }
                         continue;
                     }
                     self.resize(tile, &rows, numbers);

@@ -18,6 +18,7 @@ mod mixed;
 mod pixel;
 mod store_bytes;
 mod store_real;
+mod store_rgb;
 mod turn;
 mod turned;
 mod vertical;
@@ -42,6 +43,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     mixed: mixed::mixed,
     store_columns: Some(finish::store_columns),
     store_turned: Some(turned::store_turned),
+    store_rgb: Some(store_rgb::store_rgb),
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
 };

@@ -40,6 +40,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     mixed: mixed::mixed,
     store_columns: Some(finish::store_columns),
     store_turned: Some(turned::store_turned),
+    store_rgb: None,
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
 };

@@ -22,6 +22,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     double,
     mixed,
     store_columns: None,
+    store_rgb: None,
     store_turned: None,
     store_bytes,
     store_real,

@@ -2,7 +2,8 @@
 #![expect(unsafe_code, reason = "calls kernels")]
 
 use super::{
-    Along, Band, ChromaRow, Columns, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap, best, portable,
+    Along, Band, ChromaRow, Columns, Finished, Kernels, Mixed, Out, Real, Scale, Sum, Tap, best,
+    portable,
 };
 use crate::colour::Matrix;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
@@ -420,6 +421,51 @@ fn bytes_and_floats_are_stored() {
                     (kernels.store_real)(finished, &scale, real, out.as_mut_ptr());
                     out
                 });
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_are_stored() {
+    let Some(kernel) = best().store_rgb else { return };
+    let matrices = [Matrix::to_rgb(Colour::HD), Matrix::to_yuv(Colour::JPEG)];
+    let [to_rgb, to_yuv] = matrices.map(|matrix| FixedMatrix::new(&matrix, 7));
+    for len in LENGTHS.into_iter().filter(|len| *len >= 2 * LANES) {
+        let parts = [11, 12, 13].map(|seed| numbers(len, seed, 32_640));
+        let from = [&parts[0][..], &parts[1], &parts[2]];
+        for (matrix, flip) in [(None, 0), (Some(&to_rgb), 0), (Some(&to_yuv), 0x80)] {
+            let fraction = if matrix.is_some() { 5 } else { 7 };
+            let row = Columns { from, matrix, fraction, flip, rows: 1, pixels: len };
+            let mut colours = parts.clone();
+            let [a, b, c] = &mut colours;
+            // SAFETY: the portable kernels run everywhere.
+            matrix.inspect(|matrix| unsafe { portable::matrix(matrix, from, [a, b, c]) });
+            for packed in [Some(false), Some(true), None] {
+                let (mut out, mut expected) = (vec![9u8; 3 * len], vec![9u8; 3 * len]);
+                let first = out.as_mut_ptr();
+                let to = match packed {
+                    Some(blue_first) => Out::Packed { at: first, blue_first },
+                    None => Out::Planes([0, 1, 2].map(|plane| first.wrapping_add(plane * len))),
+                };
+                // SAFETY: the kernels are those of this processor, and there is room.
+                unsafe { kernel(row, to) };
+                let [a, b, c] = [&colours[0][..], &colours[1], &colours[2]];
+                let rows = if packed == Some(true) { [c, b, a] } else { [a, b, c] };
+                // SAFETY: as above.
+                unsafe {
+                    let whole = Finished { rows: &rows, fraction, pixels: len };
+                    match packed {
+                        Some(_) => portable::store_bytes(whole, flip, expected.as_mut_ptr()),
+                        None => {
+                            for (row, plane) in rows.iter().zip(expected.chunks_mut(len)) {
+                                let own = Finished { rows: &[*row], ..whole };
+                                portable::store_bytes(own, flip, plane.as_mut_ptr());
+                            }
+                        }
+                    }
+                }
+                assert!(out == expected, "{len} pixels, packed {packed:?}");
             }
         }
     }

@@ -8,8 +8,8 @@ use super::turn::{rows_to_columns, to_columns};
 use super::vertical::{bytes_before, sums};
 use super::walked;
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::{Band, Sum};
 use crate::engine::cpu::kernels::portable::even_of;
+use crate::engine::cpu::kernels::{Band, Sum};
 
 /// Vectors of bytes of a row that are summed together, and fewer for the end.
 const VECTORS: usize = 4;
@@ -22,12 +22,7 @@ const NEAR: usize = 30 * 4096;
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn band(
-    band: Band<'_>,
-    rows: &mut [i16],
-    stride: usize,
-    columns: &mut [i16],
-) {
+pub(super) unsafe fn band(band: Band<'_>, rows: &mut [i16], stride: usize, columns: &mut [i16]) {
     let (all, n) = (band.sums, columns.len() / LANES);
     if all[0].wide || n < 32 * FEWER + 1 || Sum::reach(all) > NEAR {
         let advance = advance(all);

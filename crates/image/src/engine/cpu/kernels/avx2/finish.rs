@@ -6,7 +6,7 @@
 use std::arch::x86_64::*;
 
 use super::pixel::{ANY_MATRIX, NOTHING, Step, TO_RGB};
-use super::store_bytes::{Order, mix_three};
+use super::store_bytes::{IN_ORDER, mix_three};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::{Columns, Out};
 
@@ -139,9 +139,9 @@ unsafe fn store<const ALL: bool>(
                 }
                 Out::Packed { at: first, blue_first } => {
                     let mixed = if blue_first {
-                        mix_three([blue[row], green[row], red[row]], Order::Rising)
+                        mix_three::<IN_ORDER>([blue[row], green[row], red[row]])
                     } else {
-                        mix_three([red[row], green[row], blue[row]], Order::Rising)
+                        mix_three::<IN_ORDER>([red[row], green[row], blue[row]])
                     };
                     let first = first.add(3 * at + row * strides[0]);
                     for third in 0..3 {

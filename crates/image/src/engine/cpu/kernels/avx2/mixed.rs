@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::store_bytes::{Order, three};
+use super::store_bytes::{EVEN_THEN_ODD, IN_ORDER, store_colours};
 use crate::engine::cpu::fixed::FixedMatrix;
 use crate::engine::cpu::kernels::{ChromaRow, Mixed, Out, portable};
 
@@ -154,22 +154,12 @@ unsafe fn blocks<const KIND: u8, const FLIPPED: bool, const ROWS: usize>(
                     codes[colour] = _mm256_xor_si256(codes[colour], flip);
                 }
             }
-            let order = if KIND == WHOLE { Order::Rising } else { Order::EvenThenOdd };
-            let [red, green, blue] = codes;
             // SAFETY: room for 32 pixels from `at` on.
             unsafe {
-                match out {
-                    Out::Planes([a, b, c]) => {
-                        _mm256_storeu_si256(a.add(at).cast(), order.rising(red));
-                        _mm256_storeu_si256(b.add(at).cast(), order.rising(green));
-                        _mm256_storeu_si256(c.add(at).cast(), order.rising(blue));
-                    }
-                    Out::Packed { at: first, blue_first: false } => {
-                        three(first.add(3 * at).cast(), [red, green, blue], order);
-                    }
-                    Out::Packed { at: first, blue_first: true } => {
-                        three(first.add(3 * at).cast(), [blue, green, red], order);
-                    }
+                if KIND == WHOLE {
+                    store_colours::<IN_ORDER>(out, at, codes);
+                } else {
+                    store_colours::<EVEN_THEN_ODD>(out, at, codes);
                 }
             }
         }

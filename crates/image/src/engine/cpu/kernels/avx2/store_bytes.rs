@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::engine::cpu::kernels::{Finished, portable};
+use crate::engine::cpu::kernels::{Finished, Out, portable};
 
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
@@ -21,7 +21,7 @@ pub(super) unsafe fn store_bytes(finished: Finished<'_>, flip: u8, out: *mut u8)
             [a] => blocks(finished, flip, out, [a.as_ptr()], |at, [a]| _mm256_storeu_si256(at, a)),
             [a, b] => blocks(finished, flip, out, [a.as_ptr(), b.as_ptr()], |at, x| two(at, x)),
             [a, b, c] => blocks(finished, flip, out, [a, b, c].map(|row| row.as_ptr()), |at, x| {
-                three(at, x, Order::Rising)
+                three::<IN_ORDER>(at, x)
             }),
             [a, b, c, d] => {
                 blocks(finished, flip, out, [a, b, c, d].map(|row| row.as_ptr()), |at, x| {
@@ -107,10 +107,39 @@ fn two(out: *mut __m256i, [a, b]: [__m256i; 2]) {
     }
 }
 
+/// Stores red, green and blue of 32 pixels from number `at` of a row on.
+///
+/// # Safety
+/// There must be room for them.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-pub(super) fn three(out: *mut __m256i, rows: [__m256i; 3], order: Order) {
-    let [x, y, z] = mix_three(rows, order);
+pub(super) unsafe fn store_colours<const DEALT: bool>(out: Out, at: usize, codes: [__m256i; 3]) {
+    let [red, green, blue] = codes;
+    // SAFETY: the caller's promise.
+    unsafe {
+        match out {
+            Out::Planes(planes) => {
+                for plane in 0..3 {
+                    _mm256_storeu_si256(
+                        planes[plane].add(at).cast(),
+                        rising::<DEALT>(codes[plane]),
+                    );
+                }
+            }
+            Out::Packed { at: first, blue_first: false } => {
+                three::<DEALT>(first.add(3 * at).cast(), codes);
+            }
+            Out::Packed { at: first, blue_first: true } => {
+                three::<DEALT>(first.add(3 * at).cast(), [blue, green, red]);
+            }
+        }
+    }
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn three<const DEALT: bool>(out: *mut __m256i, rows: [__m256i; 3]) {
+    let [x, y, z] = mix_three::<DEALT>(rows);
     // SAFETY: 32 pixels of three bytes, by the promise of `store_bytes`.
     unsafe {
         _mm256_storeu_si256(out, _mm256_permute2x128_si256::<0x20>(x, y));
@@ -119,37 +148,27 @@ pub(super) fn three(out: *mut __m256i, rows: [__m256i; 3], order: Order) {
     }
 }
 
-/// Where the sixteen pixels of a lane are.
-#[derive(Clone, Copy)]
-pub(super) enum Order {
-    Rising,
-    EvenThenOdd,
+/// Whether the sixteen pixels of a lane are in rising order, or the even ones before the odd ones:
+/// parameters and no values, so that where bytes go is known when this is compiled.
+pub(super) const IN_ORDER: bool = false;
+pub(super) const EVEN_THEN_ODD: bool = true;
+
+/// The places of pixels.
+const fn places(dealt: bool, pixels: [i8; 16]) -> [i8; 16] {
+    let mut places = pixels;
+    let mut at = 0;
+    while dealt && at < 16 {
+        places[at] = pixels[at] / 2 + pixels[at] % 2 * 8;
+        at += 1;
+    }
+    places
 }
 
-impl Order {
-    /// The places of pixels.
-    const fn places(self, pixels: [i8; 16]) -> [i8; 16] {
-        let mut places = pixels;
-        let mut at = 0;
-        while at < 16 {
-            places[at] = match self {
-                Order::Rising => pixels[at],
-                Order::EvenThenOdd => pixels[at] / 2 + pixels[at] % 2 * 8,
-            };
-            at += 1;
-        }
-        places
-    }
-
-    /// Bytes in rising order of their pixels.
-    #[target_feature(enable = "avx2,fma,f16c")]
-    #[inline]
-    pub(super) fn rising(self, bytes: __m256i) -> __m256i {
-        match self {
-            Order::Rising => bytes,
-            Order::EvenThenOdd => spread(bytes, const { Order::EvenThenOdd.places(RISING) }),
-        }
-    }
+/// Bytes in rising order of their pixels.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn rising<const DEALT: bool>(bytes: __m256i) -> __m256i {
+    if DEALT { spread(bytes, const { &places(DEALT, RISING) }) } else { bytes }
 }
 
 const RISING: [i8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -162,7 +181,7 @@ const THIRD: [i8; 16] = [10, 5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15];
 /// Bytes from other places of their lanes.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn spread(bytes: __m256i, from: [i8; 16]) -> __m256i {
+fn spread(bytes: __m256i, from: &'static [i8; 16]) -> __m256i {
     // SAFETY: sixteen bytes are read.
     let from = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
     _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(from))
@@ -171,10 +190,10 @@ fn spread(bytes: __m256i, from: [i8; 16]) -> __m256i {
 /// Three rows of sixteen bytes, twice, between each other: three thirds, twice.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-pub(super) fn mix_three([a, b, c]: [__m256i; 3], order: Order) -> [__m256i; 3] {
-    let a = spread(a, order.places(FIRST));
-    let b = spread(b, order.places(SECOND));
-    let c = spread(c, order.places(THIRD));
+pub(super) fn mix_three<const DEALT: bool>([a, b, c]: [__m256i; 3]) -> [__m256i; 3] {
+    let a = spread(a, const { &places(DEALT, FIRST) });
+    let b = spread(b, const { &places(DEALT, SECOND) });
+    let c = spread(c, const { &places(DEALT, THIRD) });
     let second = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0,
     ));

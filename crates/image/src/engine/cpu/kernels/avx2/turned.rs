@@ -5,7 +5,7 @@
 use std::arch::x86_64::*;
 
 use super::pixel::{ANY_MATRIX, NOTHING, Step, TO_RGB};
-use super::store_bytes::{Order, mix_three};
+use super::store_bytes::{IN_ORDER, mix_three};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::{Columns, Out};
 
@@ -69,9 +69,9 @@ unsafe fn twos<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usize; 
                 }
                 Out::Packed { at, blue_first } => {
                     let mixed = if blue_first {
-                        mix_three([blue, green, red], Order::Rising)
+                        mix_three::<IN_ORDER>([blue, green, red])
                     } else {
-                        mix_three([red, green, blue], Order::Rising)
+                        mix_three::<IN_ORDER>([red, green, blue])
                     };
                     let row = |pixel: usize| at.add(pixel * strides[0]);
                     store::<3>([row(first), row(second)], mixed, rows);

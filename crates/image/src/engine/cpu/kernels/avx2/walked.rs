@@ -29,12 +29,7 @@ struct Rows {
 /// The processor must have AVX2. Rows of the steps must be valid for reads of `n` bytes, an even
 /// number of at least those of a block, and there must be room for as many columns.
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn blocks(
-    all: &[Sum<'_>; LANES],
-    steps: Steps<'_>,
-    n: usize,
-    columns: *mut i16,
-) {
+pub(super) unsafe fn blocks(all: &[Sum<'_>; LANES], steps: Steps<'_>, n: usize, columns: *mut i16) {
     let last = n - 32 * VECTORS;
     let first = all[0].first.wrapping_add(steps.first * all[0].stride);
     let mut at = 0;

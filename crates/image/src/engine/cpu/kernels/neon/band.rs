@@ -6,8 +6,8 @@ use std::arch::aarch64::*;
 use super::turn::{to_columns, turn};
 use super::vertical::{bytes, fits, sums};
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::{Band, Sum};
 use crate::engine::cpu::kernels::portable::even_of;
+use crate::engine::cpu::kernels::{Band, Sum};
 
 /// Vectors of bytes of a row that are summed together, and fewer for the end.
 const VECTORS: usize = 4;
@@ -20,12 +20,7 @@ const NEAR: usize = 48 * 4096;
 /// # Safety
 /// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn band(
-    band: Band<'_>,
-    rows: &mut [i16],
-    stride: usize,
-    columns: &mut [i16],
-) {
+pub(super) unsafe fn band(band: Band<'_>, rows: &mut [i16], stride: usize, columns: &mut [i16]) {
     let (all, n) = (band.sums, columns.len() / LANES);
     let fits = all.iter().all(|sum| fits(sum.taps));
     if all[0].wide || !fits || n < 16 * FEWER + 1 || Sum::reach(all) > NEAR {
