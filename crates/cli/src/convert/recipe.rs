@@ -26,7 +26,7 @@ pub(crate) struct Wanted {
     pub(crate) dtype: DType,
     pub(crate) width: usize,
     pub(crate) height: usize,
-    /// How luma and chroma are written, if the result has them.
+    /// How luma and chroma, or grey, are written, if the result has them.
     pub(crate) colour: Option<Colour>,
 }
 
@@ -92,21 +92,25 @@ impl Recipe<'_> {
     pub(crate) fn wanted(&self, source: &TensorDyn, alpha: bool) -> Wanted {
         let options = self.options;
         let mut convert = self.convert.clone();
-        let given = options.matrix.is_some() || options.range.is_some();
-        if given {
-            let own = source.colour().unwrap_or(Colour::JPEG);
-            let matrix = options.matrix.map_or(own.matrix, |word| word.matrix());
-            let range = options.range.map_or(own.range, |word| word.range());
-            convert.colour = Some(Colour { matrix, range });
-        }
         let from = source.format().unwrap_or(PixelFormat::Rgb);
         let format = options.format.unwrap_or(match from {
             PixelFormat::Grey => PixelFormat::Grey,
             _ if from.channels() == 4 && alpha => PixelFormat::Rgba,
             _ => PixelFormat::Rgb,
         });
+        let own = source.colour().unwrap_or(Colour::JPEG);
+        let said = (options.matrix.is_some() || options.range.is_some()).then(|| Colour {
+            matrix: options.matrix.map_or(own.matrix, |word| word.matrix()),
+            range: options.range.map_or(own.range, |word| word.range()),
+        });
+        // What is said is how luma is read; of what has none, how it is written.
+        let reads_luma = from.is_yuv() || from == PixelFormat::Grey;
+        convert.colour = said.filter(|_| reads_luma);
+        let colour = match format {
+            PixelFormat::Grey => said.filter(|_| !reads_luma),
+            _ => said.or(source.colour()).filter(|_| format.is_yuv()),
+        };
         let (width, height) = self.size(source);
-        let colour = convert.colour.or(source.colour()).filter(|_| format.is_yuv());
         Wanted { convert, format, dtype: self.dtype, width, height, colour }
     }
 
