@@ -107,6 +107,15 @@ pub enum Error {
         /// The number.
         value: f32,
     },
+    /// Numbers in the normalisation that are too far apart.
+    #[error(
+        "scale, mean, std and quantisation together make {value} of some pixel: f32 holds numbers \
+         up to 3.4e38"
+    )]
+    Overflow {
+        /// What comes out.
+        value: f32,
+    },
     /// Integers asked to carry real numbers without saying how.
     #[error(
         "a normalised picture in {dtype} needs a quantisation: give one in Normalize or set that \
