@@ -102,6 +102,7 @@ impl Convert {
 
 /// How a picture is fitted into a rectangle of another shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Fit {
     /// Over the whole rectangle, whatever becomes of its proportions.
     #[default]
@@ -164,6 +165,7 @@ impl Rotation {
 
 /// How samples are taken when the size changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Filter {
     /// The nearest sample.
     Nearest,
@@ -229,6 +231,7 @@ impl FromStr for Filter {
 
 /// Where the chroma samples of subsampled formats lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Siting {
     /// In the middle of the luma samples they belong to: JPEG, MPEG-1. The default for full
     /// range.
