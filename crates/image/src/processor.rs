@@ -85,6 +85,11 @@ impl ImageProcessor {
         Ok(ImageProcessor { engines })
     }
 
+    /// The engines of this processor, in the order of trying.
+    pub fn engines(&self) -> impl Iterator<Item = EngineKind> {
+        self.engines.iter().map(|engine| engine.kind())
+    }
+
     /// Converts `source` into `destination`, and says where the picture lies in it.
     ///
     /// Luma and chroma are read in the colour that the source carries (or [`Convert::colour`]), and
