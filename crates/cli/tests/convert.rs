@@ -173,6 +173,64 @@ fn raw_frames_have_their_colours() {
 }
 
 #[test]
+fn scale_and_normalize_go_together() {
+    let folder = Pictures::new();
+    // As the front page has it.
+    let planar = ["--to", "64x64", "--fit", "letterbox", "--fill", "114", "--filter", "bilinear"];
+    let planar = [&planar[..], &["--format", "planar-rgb", "--dtype", "f32"]].concat();
+    for (name, options) in [
+        ("both.npy", &["--scale", "1/255", "--normalize", "imagenet"][..]),
+        ("alone.npy", &["--normalize", "imagenet"]),
+        ("scaled.npy", &["--scale", "1/255", "--normalize", "none"]),
+        ("bare.npy", &["--scale", "1/255"]),
+    ] {
+        folder.convert("in.png", name, &[&planar[..], options].concat());
+    }
+    let file = |name: &str| fs::read(folder.path(name)).unwrap();
+    assert_eq!(file("both.npy"), file("alone.npy"));
+    assert_eq!(file("scaled.npy"), file("bare.npy"));
+    assert_ne!(file("both.npy"), file("bare.npy"));
+}
+
+#[test]
+fn arrays_in_planes_come_back() {
+    let folder = Pictures::new();
+    folder.convert("in.png", "planes.npy", &["--format", "planar-rgb"]);
+    let report = folder.convert("planes.npy", "back.png", &[]);
+    assert_eq!(report["source"]["format"], "planar-rgb");
+    assert_eq!(bytes(&read(&folder.path("back.png"))), bytes(&pattern(64, 36)));
+}
+
+#[test]
+fn raw_frames_of_odd_sizes_come_back() {
+    let folder = Pictures::new();
+    codec::save(&pattern(33, 17), &folder.path("odd.png")).unwrap();
+    folder.convert("odd.png", "odd.raw", &["--format", "nv12"]);
+    let frame = fs::read(folder.path("odd.raw")).unwrap();
+    // Luma of 33 bytes a row, and chroma of 17 pairs: nothing between them.
+    assert_eq!(frame.len(), 33 * 17 + 34 * 9);
+    for (output, again) in [("same.raw", "odd.raw"), ("same.npy", "array.raw")] {
+        let nv12 = ["--from", "nv12:33x17", "--format", "nv12"];
+        folder.convert("odd.raw", output, &nv12);
+        folder.convert(output, again, &nv12);
+        assert_eq!(fs::read(folder.path(again)).unwrap(), frame, "{output}");
+    }
+    folder.convert("odd.raw", "back.png", &["--from", "nv12:33x17"]);
+    let (back, source) = (bytes(&read(&folder.path("back.png"))), bytes(&pattern(33, 17)));
+    let differ: u32 = back.iter().zip(&source).map(|(a, b)| u32::from(a.abs_diff(*b))).sum();
+    assert!(differ < 6 * back.len() as u32, "{differ}");
+    // Every format is read whole: a last byte of its own shows that nothing moved.
+    for format in PixelFormat::all() {
+        let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
+        let bytes = tenure::ImageLayout::new(format, dtype, 7, 5, None).unwrap().packed_bytes();
+        fs::write(folder.path("any.raw"), vec![128; bytes]).unwrap();
+        folder.convert("any.raw", "any.png", &["--from", &format!("{format}:7x5")]);
+        let picture = self::bytes(&read(&folder.path("any.png")));
+        assert!(picture.iter().all(|byte| byte.abs_diff(128) <= 1), "{format}: {picture:?}");
+    }
+}
+
+#[test]
 fn folders_are_converted_whole() {
     let folder = Pictures::new();
     fs::create_dir(folder.path("many")).unwrap();
@@ -213,6 +271,9 @@ fn what_is_refused_is_named() {
     let png = fs::read(folder.path("in.png")).unwrap();
     fs::write(folder.path("cut.png"), &png[..png.len() - 20]).unwrap();
     fs::write(folder.path("out.png"), "before").unwrap();
+    // A device of characters by such a name is a camera's.
+    std::os::unix::fs::symlink("/dev/null", folder.path("video0")).unwrap();
+    folder.convert("in.png", "floats.npy", &["--format", "planar-rgb", "--scale", "1/255"]);
     for (input, output, options, said) in [
         ("none.png", "out.png", &[][..], "none.png cannot be read: No such file"),
         ("text.png", "out.png", &[], "neither a JPEG nor a PNG"),
@@ -227,6 +288,8 @@ fn what_is_refused_is_named() {
         ("in.png", "out.png", &["--crop", "64x36+1+0"], "64x36+1+0"),
         ("in.png", "out.npy", &["--format", "nv16"], "nv16"),
         ("in.png", "out.png", &["--as", "png"], "--as is for folders"),
+        ("video0", "out.png", &["--from", "nv12:64x36"], "--from is for files; a camera says"),
+        ("floats.npy", "out.png", &[], "no black and white of their own"),
         ("in.npy", "out.png", &["--from", "nv12:64x64"], "6912 bytes; a frame of nv12"),
         ("in.png", "none/out.png", &[], "none/out.png cannot be written"),
     ] {
@@ -252,8 +315,34 @@ fn engines_explain_themselves_and_agree() {
     let (a, b) = ("cpu.png", "reference.png");
     let (a, b) = (bytes(&read(&folder.path(a))), bytes(&read(&folder.path(b))));
     assert!(a.iter().zip(&b).all(|(a, b)| a.abs_diff(*b) <= 1));
+    // OpenGL does it, or says why it cannot.
+    let (input, output) = (folder.word("in.png"), folder.word("gl.png"));
+    let (out, errors, code) =
+        run(&["convert", &input, &output, "--json", "--to", "30x30", "--engine", "gl"]);
+    if code == Some(0) {
+        assert!(out.contains("\"engine\":\"gl\"") || out.contains("\"engine\": \"gl\""), "{out}");
+        let c = bytes(&read(&folder.path("gl.png")));
+        assert!(a.iter().zip(&c).all(|(a, c)| a.abs_diff(*c) <= 2));
+    } else {
+        assert!(errors.contains("there is no OpenGL ES 3 here"), "{errors}");
+    }
     let report = folder.convert("in.png", "none.png", &["--explain"]);
-    assert_eq!(report["engines"][0]["engine"], "cpu");
+    let order = |report: &Value| -> Vec<(String, bool)> {
+        let engines = report["engines"].as_array().unwrap().iter();
+        let word = |one: &Value| one["engine"].as_str().unwrap().to_owned();
+        engines.map(|one| (word(one), one["tried"].as_bool().unwrap())).collect()
+    };
+    let said = |words: &[(&str, bool)]| -> Vec<(String, bool)> {
+        words.iter().map(|(word, tried)| ((*word).to_owned(), *tried)).collect()
+    };
+    assert_eq!(order(&report), said(&[("cpu", true), ("gl", true), ("reference", false)]));
+    let mut command = tenure(&["convert", &input, &output, "--explain", "--json"]);
+    let (out, _, _) =
+        common::answer(command.env("TENURE_IMAGE_ENGINE", "reference,cpu").output().unwrap());
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(order(&report), said(&[("reference", true), ("cpu", true), ("gl", false)]));
+    let report = folder.convert("in.png", "none.png", &["--explain", "--engine", "reference"]);
+    assert_eq!(order(&report), said(&[("reference", true)]));
     assert!(!folder.path("none.png").exists(), "nothing is written");
     let (input, output) = (folder.word("in.png"), folder.word("none.png"));
     let mut command = tenure(&["convert", &input, &output, "--explain"]);

@@ -21,7 +21,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use tenure_files::whole::{self, Existing};
-use tenure_layout::{Colour, DType, PixelFormat};
+use tenure_layout::{Colour, ColourRange, DType, PixelFormat};
 use tenure_memory::TensorMemory;
 use tenure_tensor::{ElementKind, Tensor, TensorDyn};
 
@@ -144,7 +144,10 @@ pub fn decode_into<E: ElementKind>(bytes: &[u8], destination: &mut Tensor<E>) ->
         return Err(Error::OtherSize { width, height, into_width, into_height });
     }
     let target = destination.to_dyn();
+    // Decoders know grey as files have it.
+    let own_grey = target.format() == Some(PixelFormat::Grey) && !is_usual(target.colour());
     let done = match head.file {
+        _ if own_grey => false,
         FileFormat::Jpeg => jpeg::decode_into(bytes, head, &target)?,
         FileFormat::Png => png::decode_into(bytes, head, &target)?,
     };
@@ -219,16 +222,27 @@ fn in_one_of<E: ElementKind>(picture: &Tensor<E>, known: &[PixelFormat]) -> Resu
     let Some((format, image)) = picture.format().zip(picture.image_layout()) else {
         return Err(Error::NotAnImage { role: "picture", shape: picture.shape().to_vec() });
     };
-    if known.contains(&format) && picture.dtype() == DType::U8 {
+    let grey = format == PixelFormat::Grey && known.contains(&PixelFormat::Grey);
+    let full = picture.colour().is_none_or(|colour| colour.range == ColourRange::Full);
+    if known.contains(&format) && picture.dtype() == DType::U8 && (!grey || full) {
         return Ok(picture.to_dyn());
     }
     let alpha = format.channels() == 4 && known.contains(&PixelFormat::Rgba);
-    let into = if alpha { PixelFormat::Rgba } else { PixelFormat::Rgb };
+    let into = match (grey, alpha) {
+        (true, _) => PixelFormat::Grey,
+        (false, true) => PixelFormat::Rgba,
+        (false, false) => PixelFormat::Rgb,
+    };
     let (width, height) = (image.width(), image.height());
     let heap = Some(TensorMemory::Mem);
     let mut converted = TensorDyn::image(width, height, into, DType::U8, None, heap, None)?;
     processor()?.convert(picture, &mut converted, &Convert::new())?;
     Ok(converted)
+}
+
+/// Whether grey of this colour is the luma that files have.
+fn is_usual(colour: Option<Colour>) -> bool {
+    colour.is_none_or(|colour| colour == Colour::JPEG)
 }
 
 fn processor() -> Result<ImageProcessor> {

@@ -15,20 +15,31 @@ pub(crate) enum Model {
     Rgb,
     /// Luma and chroma with this matrix and range.
     Yuv(Colour),
-    /// Luma alone.
-    Grey(ColourRange),
+    /// The same of ten bits and full range, in units of their upper eight: white is 1023/4, and not
+    /// 255. Codes of limited range are those of eight bits, and two bits more.
+    Ten(Colour),
+    /// Luma alone, with these shares of red, green and blue and this range.
+    Grey(Colour),
 }
 
 impl Model {
-    /// What an image of this format holds.
+    /// What an image of this format holds; without a colour, as JPEG has them.
     pub(crate) fn of(format: PixelFormat, colour: Option<Colour>) -> Model {
+        let colour = colour.unwrap_or(Colour::JPEG);
         match format {
-            PixelFormat::Grey => Model::Grey(colour.map_or(ColourRange::Full, |c| c.range)),
-            _ if format.is_yuv() => Model::Yuv(colour.unwrap_or(Colour::JPEG)),
+            PixelFormat::Grey => Model::Grey(colour),
+            PixelFormat::P010 if colour.range == ColourRange::Full => Model::Ten(colour),
+            _ if format.is_yuv() => Model::Yuv(colour),
             _ => Model::Rgb,
         }
     }
 }
+
+/// Code of black, and codes from black to white and across all of chroma.
+type Codes = (f64, f64, f64);
+
+/// Those of ten bits and full range.
+const TEN: Codes = (0.0, 1023.0 / 4.0, 1023.0 / 4.0);
 
 /// The shares of red, green and blue in luma.
 fn luma_shares(matrix: ColourMatrix) -> [f64; 3] {
@@ -40,8 +51,7 @@ fn luma_shares(matrix: ColourMatrix) -> [f64; 3] {
     [red, 1.0 - red - blue, blue]
 }
 
-/// Code of black, and codes from black to white and across all of chroma.
-fn codes(range: ColourRange) -> (f64, f64, f64) {
+fn codes(range: ColourRange) -> Codes {
     match range {
         ColourRange::Full => (0.0, 255.0, 255.0),
         ColourRange::Limited => (16.0, 219.0, 224.0),
@@ -83,30 +93,39 @@ impl Matrix {
     /// From one picture's components to another's. A model with one component uses the first
     /// column, or gives the first row.
     pub(crate) fn between(from: Model, to: Model) -> Matrix {
-        let grey = |range| Colour { matrix: ColourMatrix::Bt601, range };
+        use Model::{Grey, Rgb, Ten, Yuv};
         match (from, to) {
             _ if from == to => Matrix::IDENTITY,
-            (Model::Rgb, Model::Yuv(colour)) => Matrix::to_yuv(colour),
-            (Model::Yuv(colour), Model::Rgb) => Matrix::to_rgb(colour),
-            (Model::Rgb, Model::Grey(range)) => Matrix::to_yuv(grey(range)),
-            // Grey is luma whose chroma is in the middle.
-            (Model::Grey(range), Model::Rgb) => Matrix::to_rgb(grey(range)).of_luma(),
-            (Model::Grey(range), to) => Matrix::luma_between(range, to.range()),
-            (Model::Yuv(colour), Model::Grey(range)) => Matrix::luma_between(colour.range, range),
-            (Model::Yuv(one), Model::Yuv(other)) => {
-                Matrix::to_yuv(other).after(&Matrix::to_rgb(one))
+            (Rgb, Rgb) => Matrix::IDENTITY,
+            (Ten(own), _) => {
+                Matrix::between(Yuv(own), to).after(&Matrix::recoded(TEN, codes(own.range)))
             }
-            (Model::Rgb, Model::Rgb) => Matrix::IDENTITY,
+            (_, Ten(own)) => {
+                Matrix::recoded(codes(own.range), TEN).after(&Matrix::between(from, Yuv(own)))
+            }
+            (Rgb, Yuv(own) | Grey(own)) => Matrix::to_yuv(own),
+            (Yuv(own), Rgb) => Matrix::to_rgb(own),
+            // Grey is luma whose chroma is in the middle.
+            (Grey(own), Rgb) => Matrix::to_rgb(own).of_luma(),
+            (Grey(own), Grey(other)) if own.range == other.range => Matrix::IDENTITY,
+            (Grey(own), Yuv(other) | Grey(other)) | (Yuv(own), Grey(other)) => {
+                let Matrix { rows, offset } = Matrix::recoded(codes(own.range), codes(other.range));
+                Matrix { rows: [rows[0], [0.0; 3], [0.0; 3]], offset: [offset[0], 128.0, 128.0] }
+            }
+            (Yuv(own), Yuv(other)) if own.matrix == other.matrix => {
+                Matrix::recoded(codes(own.range), codes(other.range))
+            }
+            (Yuv(own), Yuv(other)) => Matrix::to_yuv(other).after(&Matrix::to_rgb(own)),
         }
     }
 
-    /// Luma from one range to another; chroma is none.
-    fn luma_between(from: ColourRange, to: ColourRange) -> Matrix {
-        let ((black, luma, _), (to_black, to_luma, _)) = (codes(from), codes(to));
-        let y = to_luma / luma;
+    /// Luma and chroma in other codes.
+    fn recoded((black, luma, chroma): Codes, (to_black, to_luma, to_chroma): Codes) -> Matrix {
+        let (y, c) = (to_luma / luma, to_chroma / chroma);
+        let middle = 128.0 - c * 128.0;
         Matrix {
-            rows: [[y, 0.0, 0.0], [0.0; 3], [0.0; 3]],
-            offset: [to_black - y * black, 128.0, 128.0],
+            rows: [[y, 0.0, 0.0], [0.0, c, 0.0], [0.0, 0.0, c]],
+            offset: [to_black - y * black, middle, middle],
         }
     }
 
@@ -132,16 +151,6 @@ impl Matrix {
             let terms = self.rows[row].iter().zip(value).map(|(factor, value)| factor * value);
             terms.sum::<f64>() + self.offset[row]
         })
-    }
-}
-
-impl Model {
-    fn range(self) -> ColourRange {
-        match self {
-            Model::Rgb => ColourRange::Full,
-            Model::Yuv(colour) => colour.range,
-            Model::Grey(range) => range,
-        }
     }
 }
 
@@ -181,11 +190,30 @@ mod tests {
 
     #[test]
     fn grey_is_luma() {
-        let limited =
-            Model::Yuv(Colour { matrix: ColourMatrix::Bt709, range: ColourRange::Limited });
-        let grey = Model::Grey(ColourRange::Full);
+        let limited = Model::Yuv(Colour::HD);
+        let grey = Model::Grey(Colour::JPEG);
         assert!((Matrix::between(limited, grey).apply([235.0, 1.0, 2.0])[0] - 255.0).abs() < 1e-9);
         assert!(close(Matrix::between(grey, Model::Rgb).apply([77.0, 0.0, 0.0]), [77.0; 3]));
         assert!((Matrix::between(Model::Rgb, grey).apply([50.0; 3])[0] - 50.0).abs() < 1e-9);
+        // Of green, grey has the share that its own matrix gives it.
+        let green = Matrix::between(Model::Rgb, Model::Grey(Colour::HD)).apply([0.0, 255.0, 0.0]);
+        assert!((green[0] - (16.0 + 219.0 * 0.7152)).abs() < 1e-9, "{green:?}");
+        let other = Model::Grey(Colour { matrix: ColourMatrix::Bt2020, ..Colour::JPEG });
+        assert_eq!(Matrix::between(grey, other), Matrix::IDENTITY);
+    }
+
+    #[test]
+    fn ten_bits_of_full_range_end_with_1023() {
+        let ten = Model::of(PixelFormat::P010, Some(Colour::JPEG));
+        let white = [1023.0 / 4.0, 512.0 / 4.0, 512.0 / 4.0];
+        assert!(close(Matrix::between(ten, Model::Rgb).apply(white), [255.0; 3]));
+        let grey = [512.0 / 4.0, 128.0, 128.0];
+        let exact = 512.0 * 255.0 / 1023.0;
+        assert!(close(Matrix::between(ten, Model::Rgb).apply(grey), [exact; 3]));
+        let eight = Matrix::between(ten, Model::Yuv(Colour::JPEG));
+        assert!(close(eight.apply(white), [255.0, 128.0, 128.0]));
+        // Limited range is eight bits and two more.
+        let limited = Model::of(PixelFormat::P010, Some(Colour::HD));
+        assert_eq!(limited, Model::Yuv(Colour::HD));
     }
 }

@@ -38,7 +38,8 @@ pub struct Convert {
     pub flip_vertical: bool,
     /// How samples are taken.
     pub filter: Filter,
-    /// Matrix and range of the source, if not those it carries.
+    /// Matrix and range of the source, if not those it carries. How luma and chroma are written is
+    /// the destination's to say, with a colour of its own.
     pub colour: Option<Colour>,
     /// Where chroma samples lie between luma samples, if not as usual for the source's range.
     pub siting: Option<Siting>,
@@ -82,7 +83,8 @@ impl Convert {
         Convert { filter, ..self }
     }
 
-    /// Reads the source with this matrix and range, whatever it carries.
+    /// Reads the source with this matrix and range, whatever it carries. Red, green and blue have
+    /// neither; where they become luma, a colour that is not the destination's is refused.
     pub fn with_colour(self, colour: Colour) -> Convert {
         Convert { colour: Some(colour), ..self }
     }
@@ -100,6 +102,7 @@ impl Convert {
 
 /// How a picture is fitted into a rectangle of another shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Fit {
     /// Over the whole rectangle, whatever becomes of its proportions.
     #[default]
@@ -162,6 +165,7 @@ impl Rotation {
 
 /// How samples are taken when the size changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Filter {
     /// The nearest sample.
     Nearest,
@@ -227,6 +231,7 @@ impl FromStr for Filter {
 
 /// Where the chroma samples of subsampled formats lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Siting {
     /// In the middle of the luma samples they belong to: JPEG, MPEG-1. The default for full
     /// range.

@@ -17,6 +17,7 @@ pub(crate) mod reference;
 
 /// An engine by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum EngineKind {
     /// The processor's vector units, all rows in one pass.
     Cpu,

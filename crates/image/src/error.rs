@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use tenure_layout::{DType, PixelFormat, Region};
+use tenure_layout::{Colour, DType, PixelFormat, Region};
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -84,12 +84,36 @@ pub enum Error {
         /// The destination's format.
         format: PixelFormat,
     },
+    /// A colour for a source that has none.
+    #[error(
+        "the colour {colour} is that of the source, and {source_format} has none: the \
+         {destination} is written as {written}, or as set_colour() says on it"
+    )]
+    ColourOfRgb {
+        /// What the conversion was given.
+        colour: Colour,
+        /// The source's format.
+        source_format: PixelFormat,
+        /// The destination's format.
+        destination: PixelFormat,
+        /// How the destination would be written.
+        written: Colour,
+    },
     /// A number in the normalisation that makes no sense.
     #[error("{what} of the normalisation is {value}: it must be finite and, to divide by, not 0")]
     Normalize {
         /// Which.
         what: &'static str,
         /// The number.
+        value: f32,
+    },
+    /// Numbers in the normalisation that are too far apart.
+    #[error(
+        "scale, mean, std and quantisation together make {value} of some pixel: f32 holds numbers \
+         up to 3.4e38"
+    )]
+    Overflow {
+        /// What comes out.
         value: f32,
     },
     /// Integers asked to carry real numbers without saying how.

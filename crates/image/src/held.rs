@@ -10,7 +10,8 @@ use crate::{Error, Result};
 /// The planes of an image, held.
 #[derive(Debug)]
 pub(crate) struct Held {
-    holds: SmallVec<[Hold; 2]>,
+    /// One, or one for each plane: no format has more than four.
+    holds: SmallVec<[Hold; 4]>,
     planes: SmallVec<[PlaneAddress; 4]>,
 }
 

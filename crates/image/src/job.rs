@@ -72,9 +72,9 @@ impl Job {
         let sizes = ((from.width(), from.height()), (to.width(), to.height()));
         let geometry = Geometry::new(sizes.0, sizes.1, to.format(), convert)?;
         let colour = convert.colour.or(source.colour());
-        // A destination in luma and chroma says itself how it wants to be written, or is written
-        // as the source was read.
-        let target_colour = target.colour().or(colour.filter(|_| from.format().is_yuv()));
+        // Whoever reads the destination goes by what it carries itself.
+        let target_colour = target.colour();
+        colour_is_heard(convert, (from.format(), to.format()), target_colour)?;
         let recipe = Recipe {
             source: Kind::of(from, colour),
             target: Kind::of(to, target_colour),
@@ -97,6 +97,22 @@ impl Kind {
             height: image.height(),
             model: Model::of(image.format(), colour),
         }
+    }
+}
+
+/// Checks that a colour given for a source that has none is not one that the destination lacks.
+fn colour_is_heard(
+    convert: &Convert,
+    (from, to): (PixelFormat, PixelFormat),
+    target: Option<Colour>,
+) -> Result<()> {
+    let luma = |format: PixelFormat| format.is_yuv() || format == PixelFormat::Grey;
+    let written = target.unwrap_or(Colour::JPEG);
+    match convert.colour {
+        Some(colour) if !luma(from) && luma(to) && colour != written => {
+            Err(Error::ColourOfRgb { colour, source_format: from, destination: to, written })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -67,7 +67,7 @@ impl Normalize {
     /// What is done to each channel (red, green, blue, alpha) for elements of this type.
     ///
     /// # Errors
-    /// For numbers that are not finite, divisions by zero, integers without a quantisation, and
+    /// For numbers that are not finite, or whose quotients are not, divisions by zero, integers without a quantisation, and
     /// element types that images are not converted to.
     pub(crate) fn affine(&self, dtype: DType, own: Option<&Quantization>) -> Result<Affine> {
         let wrong = |what, value: f32| Err(Error::Normalize { what, value });
@@ -84,7 +84,7 @@ impl Normalize {
         }
         let mut affine = Affine::of_floats(self);
         match dtype {
-            DType::F32 | DType::F16 | DType::Bf16 => Ok(affine),
+            DType::F32 | DType::F16 | DType::Bf16 => affine.finite(),
             DType::U8 | DType::I8 if self.is_none() => {
                 Ok(if dtype == DType::I8 { Affine::LESS_128 } else { Affine::IDENTITY })
             }
@@ -98,7 +98,7 @@ impl Normalize {
                     return wrong("the scale of the quantisation", scale);
                 }
                 affine.quantize(scale, zero_point);
-                Ok(affine)
+                affine.finite()
             }
             _ => Err(Error::TargetType { dtype }),
         }
@@ -140,6 +140,18 @@ impl Affine {
         self.add = self.add.map(|value| value / scale + zero_point as f32);
     }
 
+    /// This, if every value of a picture becomes a number.
+    ///
+    /// # Errors
+    /// For finite numbers whose quotients are too large for `f32`.
+    fn finite(self) -> Result<Affine> {
+        let ends = self.multiply.iter().zip(self.add).flat_map(|(m, a)| [a, 255.0 * m + a]);
+        match self.multiply.into_iter().chain(ends).find(|value| !value.is_finite()) {
+            Some(value) => Err(Error::Overflow { value }),
+            None => Ok(self),
+        }
+    }
+
     /// The channels in another order.
     pub(crate) fn picked(&self, channels: &[usize]) -> Affine {
         let pick = |values: [f32; 4]| {
@@ -170,5 +182,15 @@ mod tests {
             Normalize::mean_std(1.0, [0.0; 3], [1.0, 0.0, 1.0]).affine(DType::F32, None).is_err()
         );
         assert!(Normalize::NONE.affine(DType::I32, None).is_err());
+        for huge in [
+            Normalize::mean_std(1.0, [1e38; 3], [1e-30; 3]),
+            Normalize::mean_std(1e38, [0.0; 3], [1.0, 1e-3, 1.0]),
+            Normalize::scale(2e36),
+        ] {
+            let error = huge.affine(DType::F32, None).unwrap_err();
+            assert!(matches!(error, Error::Overflow { .. }), "{error}");
+        }
+        let tiny = Normalize::scale(1.0).quantized(1e-40, 0).affine(DType::U8, None);
+        assert!(matches!(tiny, Err(Error::Overflow { .. })), "{tiny:?}");
     }
 }

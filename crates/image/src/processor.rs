@@ -85,7 +85,28 @@ impl ImageProcessor {
         Ok(ImageProcessor { engines })
     }
 
+    /// The engines of this processor, in the order of trying.
+    pub fn engines(&self) -> impl Iterator<Item = EngineKind> {
+        self.engines.iter().map(|engine| engine.kind())
+    }
+
     /// Converts `source` into `destination`, and says where the picture lies in it.
+    ///
+    /// Luma and chroma are read in the colour that the source carries (or [`Convert::colour`]), and
+    /// written in the colour that the destination carries. A tensor that carries none is written as
+    /// it is read: as JPEG has it, BT.601 of full range, and so is grey. Whoever wants the samples
+    /// of a camera's NV12 in another NV12 as they are gives that the colour of the frame.
+    ///
+    /// ```
+    /// use tenure_image::{Convert, ImageProcessor};
+    /// use tenure_tensor::{Colour, PixelFormat, Tensor};
+    ///
+    /// let frame = Tensor::<u8>::image(64, 48, PixelFormat::Nv12, None, None)?.with_colour(Colour::HD);
+    /// let mut small = Tensor::<u8>::image(32, 24, PixelFormat::Nv12, None, None)?;
+    /// small.set_colour(frame.colour());
+    /// ImageProcessor::new()?.convert(&frame, &mut small, &Convert::new())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If a side is no image or cannot be converted, a region leaves its image, or somebody holds

@@ -7,7 +7,7 @@ mod pictures;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use pictures::{cases, check, image, numbers, paint, processor};
+use pictures::{cases, check, check_with, image, numbers, paint, processor};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use tenure_image::{Convert, EngineKind, Error, Filter, Fit, ImageProcessor, ImageProcessorConfig};
@@ -42,6 +42,11 @@ proptest! {
     #[test]
     fn copied_pictures_agree_with_the_definition(case in cases()) {
         check(&case, &GL, 2.0, image)?;
+    }
+
+    #[test]
+    fn copied_pictures_agree_with_the_cpu(case in cases()) {
+        check_with(&case, (&processor(EngineKind::Cpu, 1), &GL), 2.0, image)?;
     }
 
     #[test]
@@ -174,6 +179,32 @@ fn what_is_refused_is_not_done_by_others_in_silence() {
     assert!(said[0].verdict.as_ref().is_err_and(|why| why.contains("too large")), "{said:?}");
     assert!(said[1].verdict.is_ok());
     both.convert(&huge, &mut target, &Convert::new()).unwrap();
+}
+
+#[test]
+fn what_does_not_fit_between_source_and_destination_is_refused_before() {
+    let config = ImageProcessorConfig {
+        engines: Some(vec![EngineKind::Gl, EngineKind::Cpu]),
+        threads: Some(1),
+    };
+    let both = ImageProcessor::with_config(&config).unwrap();
+    // Sixty thousand pixels are fifteen thousand words, but as many texels before they are packed.
+    let mut wide = image((60_000, 2), PixelFormat::Grey, DType::U8, 0);
+    let said = both.explain(&frame(), &wide, &Convert::new()).unwrap();
+    let refused = said[0].verdict.as_ref().unwrap_err();
+    assert!(refused.contains("60000x2 pixels is too large"), "{refused}");
+    both.convert(&frame(), &mut wide, &Convert::new()).unwrap();
+    let error = GL.convert(&frame(), &mut wide, &Convert::new()).unwrap_err();
+    assert!(matches!(error, Error::NoEngine { .. }), "{error}");
+    // Weights of a whole row, for one output.
+    let source = image((60_000, 2), PixelFormat::Nv12, DType::U8, 0);
+    let mut point = image((1, 1), PixelFormat::Rgb, DType::U8, 0);
+    let convert = Convert::new().with_filter(Filter::Lanczos3);
+    let said = both.explain(&source, &point, &convert).unwrap();
+    if let Err(refused) = &said[0].verdict {
+        assert!(refused.contains("reduced too much"), "{refused}");
+    }
+    both.convert(&source, &mut point, &convert).unwrap();
 }
 
 #[test]

@@ -106,6 +106,54 @@ fn a_picture_into_itself() {
 }
 
 #[test]
+fn pictures_that_overlap() {
+    let processor = ImageProcessor::new().unwrap();
+    let whole = image(8, 8, PixelFormat::Rgb);
+    let top = whole.view(Region::new(0, 0, 8, 5)).unwrap();
+    let mut bottom = whole.view(Region::new(0, 4, 8, 4)).unwrap();
+    let error = processor.convert(&top, &mut bottom, &Convert::new()).unwrap_err();
+    assert!(matches!(error, Error::Memory(tenure_memory::Error::Busy { .. })), "{error}");
+    // Nothing is left held.
+    whole.map().unwrap();
+    // Chroma of the one where luma of the other is.
+    let memory = Tensor::<u8>::new(&[4096], Some(TensorMemory::Mem), None).unwrap();
+    let place = |offset: usize| {
+        let (buffers, places) = ([memory.buffer().clone()], [(offset, Some(16))]);
+        let (format, dtype) = (PixelFormat::Nv12, DType::U8);
+        TensorDyn::from_plane_buffers(&buffers, &places, 16, 16, format, dtype).unwrap()
+    };
+    let error = processor.convert(&place(0), &mut place(16 * 23), &Convert::new()).unwrap_err();
+    assert!(matches!(error, Error::Memory(tenure_memory::Error::Busy { .. })), "{error}");
+    processor.convert(&place(0), &mut place(16 * 24), &Convert::new()).unwrap();
+}
+
+#[test]
+fn pictures_without_pixels() {
+    let processor = ImageProcessor::new().unwrap();
+    for (width, height) in [(0, 0), (0, 8), (8, 0)] {
+        for format in PixelFormat::all() {
+            let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
+            let error = processor.create_image(width, height, format, dtype, None).unwrap_err();
+            let words = error.to_string();
+            assert!(words.contains(&format!("{width}x{height}")), "{format}: {words}");
+        }
+    }
+    // Nor can a tensor without elements be made one.
+    let mut empty = TensorDyn::new(&[0, 8, 3], DType::U8, Some(TensorMemory::Mem), None).unwrap();
+    assert!(empty.set_format(PixelFormat::Rgb).is_err());
+    let source = image(8, 8, PixelFormat::Rgb);
+    let error = processor.convert(&source, &mut empty, &Convert::new()).unwrap_err();
+    assert!(matches!(error, Error::NotAnImage { .. }), "{error}");
+    // One pixel is a picture.
+    for format in PixelFormat::all() {
+        let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
+        let one = processor.create_image(1, 1, format, dtype, None).unwrap();
+        let mut many = image(3, 5, PixelFormat::Rgb).to_dyn();
+        processor.convert(&one, &mut many, &Convert::new()).unwrap();
+    }
+}
+
+#[test]
 fn settings_that_cannot_be() {
     let none = ImageProcessorConfig { threads: Some(0), ..Default::default() };
     assert!(ImageProcessor::with_config(&none).is_err());

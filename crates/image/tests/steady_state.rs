@@ -60,6 +60,30 @@ fn check(processor: &ImageProcessor) {
         (PixelFormat::Rgba, PixelFormat::Nv12, DType::U8, letterbox),
         (PixelFormat::Nv12, PixelFormat::Bgra, DType::U8, turned),
     ];
+    // Planes in memories of their own.
+    let planes = |width: usize, height: usize, format: PixelFormat| {
+        let whole = image(width, height, format, DType::U8);
+        let buffer = |bytes: usize| {
+            let memory = Some(TensorMemory::Mem);
+            let plane = TensorDyn::new(&[bytes], DType::U8, memory, None).unwrap();
+            plane.buffer().clone()
+        };
+        let layout = whole.image_layout().unwrap();
+        let buffers: Vec<_> = layout.planes().iter().map(|own| buffer(own.span().len())).collect();
+        let places = vec![(0, None); buffers.len()];
+        let dtype = DType::U8;
+        TensorDyn::from_plane_buffers(&buffers, &places, width, height, format, dtype).unwrap()
+    };
+    let source = planes(640, 360, PixelFormat::I420);
+    let mut target = planes(32, 32, PixelFormat::PlanarRgba);
+    let mut convert_once = || {
+        processor.convert(&source, &mut target, &Convert::new()).unwrap();
+    };
+    convert_once();
+    let before = COUNT.load(Ordering::Relaxed);
+    (0..50).for_each(|_| convert_once());
+    assert_eq!(COUNT.load(Ordering::Relaxed) - before, 0, "planes apart");
+
     for (from, to, dtype, convert) in cases {
         // Reduced a hundred times: many rows make one.
         for size in [(1280, 720), (3200, 3200)] {

@@ -59,7 +59,7 @@ pub(super) fn run(options: &Options, recipe: &Recipe<'_>) -> Result<(), Failure>
     };
     fs::create_dir_all(&options.output).map_err(failed)?;
 
-    let processor = recipe.processor(Some(1), options.explain)?;
+    let processor = recipe.processor(Some(1))?;
     let results = convert_all(options, recipe, &processor, &pairs, ending);
     let mut report =
         Report { folder: options.output.display().to_string(), pictures: vec![], failed: vec![] };

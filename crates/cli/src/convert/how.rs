@@ -36,11 +36,13 @@ pub(crate) struct Conversion {
     pub(super) dtype: Option<DType>,
 
     /// Multiply every value by this, like 1/255
-    #[arg(long, value_name = "NUMBER", conflicts_with = "normalize")]
+    #[arg(long, value_name = "NUMBER")]
     pub(super) scale: Option<Scale>,
 
-    /// imagenet: 1/255, less mean, by deviation; or none
-    #[arg(long, value_name = "WHICH", hide_possible_values = true)]
+    /// imagenet: --scale or else 1/255, then less its mean
+    /// and by its deviation, those of values from 0 to 1;
+    /// or none
+    #[arg(long, value_name = "WHICH", hide_possible_values = true, verbatim_doc_comment)]
     pub(super) normalize: Option<NormalizeWord>,
 
     /// bt601, bt709 or bt2020 [default: the source's]
@@ -63,8 +65,9 @@ pub(crate) struct Conversion {
     #[arg(long, value_name = "WAY", hide_possible_values = true)]
     pub(super) flip: Option<Flip>,
 
-    /// Who does it: cpu or reference [default: the best]
-    #[arg(long, value_name = "ENGINE")]
+    /// Who does it: cpu, gl (OpenGL) or reference [default:
+    /// the first that can; TENURE_IMAGE_ENGINE names others]
+    #[arg(long, value_name = "ENGINE", verbatim_doc_comment)]
     pub(super) engine: Option<EngineKind>,
 
     /// Threads; in a folder, pictures at one time

@@ -22,7 +22,7 @@ pub(super) fn run(options: &Options, recipe: &Recipe<'_>) -> Result<(), Failure>
         return Err(Problem::IntoFolder { input, output }.into());
     }
     let ending = Ending::of(&options.output)?;
-    let processor = recipe.processor(options.how.threads.map(usize::from), options.explain)?;
+    let processor = recipe.processor(options.how.threads.map(usize::from))?;
     if options.explain {
         let report = explain(options, recipe, &processor, ending)?;
         return if options.json {
@@ -64,6 +64,7 @@ fn explain(
 ) -> Result<Explained, Problem> {
     let source = source::read(&options.input, options.from)?;
     let (convert, target) = recipe.prepare(&source, ending)?;
-    let verdicts = processor.explain(&source, &target, &convert)?;
-    Ok(Explained::new((&options.input, &source), (&options.output, &target), verdicts))
+    let tried = processor.explain(&source, &target, &convert)?;
+    let others = recipe.others(processor)?.explain(&source, &target, &convert)?;
+    Ok(Explained::new((&options.input, &source), (&options.output, &target), tried, others))
 }

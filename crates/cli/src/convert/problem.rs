@@ -53,10 +53,15 @@ pub(crate) enum Problem {
     },
     /// An array that is no picture.
     #[error(
-        "{}: an array of {dtype} {shape:?} is no picture: u8 of [height, width] or of \
-         [height, width, channels] with 1, 3 or 4 channels is; --from nv12:1920x1080 names other \
-         pixels",
-        path.display()
+        "{}: an array of {dtype} {shape:?} is no picture: u8 of [height, width], of \
+         [height, width, channels] with 1, 3 or 4 channels or of [channels, height, width] with 3 \
+         or 4 is; {}",
+        path.display(),
+        if *dtype == DType::U8 {
+            "--from nv12:1920x1080 names other pixels"
+        } else {
+            "other numbers have no black and white of their own: make them 0 to 255 of u8 first"
+        }
     )]
     Array { path: PathBuf, dtype: DType, shape: Vec<usize> },
     /// A name that does not tell what to write.

@@ -1,12 +1,10 @@
 //! What the options mean for one picture: the conversion, and the tensor it goes into.
 
-use tenure::image::{
-    Convert, EngineKind, Fit, ImageProcessor, ImageProcessorConfig, Normalize, Rotation,
-};
+use tenure::image::{Convert, EngineKind, Fit, ImageProcessor, ImageProcessorConfig, Rotation};
 use tenure::{Colour, DType, PixelFormat, TensorDyn, TensorMemory};
 
 use super::target::Ending;
-use super::words::{FitWord, Flip};
+use super::words::{FitWord, Flip, NormalizeWord};
 use super::{Conversion, Problem};
 
 /// What is done to every picture.
@@ -26,7 +24,7 @@ pub(crate) struct Wanted {
     pub(crate) dtype: DType,
     pub(crate) width: usize,
     pub(crate) height: usize,
-    /// How luma and chroma are written, if the result has them.
+    /// How luma and chroma, or grey, are written, if the result has them.
     pub(crate) colour: Option<Colour>,
 }
 
@@ -42,11 +40,7 @@ impl Recipe<'_> {
             FitWord::Stretch => Fit::Stretch,
             FitWord::Cover => Fit::Cover,
         };
-        let normalize = match (options.scale, options.normalize) {
-            (Some(scale), _) => Normalize::scale(scale.0),
-            (None, Some(word)) => word.normalize(),
-            (None, None) => Normalize::NONE,
-        };
+        let normalize = options.normalize.unwrap_or(NormalizeWord::None).normalize(options.scale);
         let changes = normalize != Normalize::NONE;
         let dtype = options.dtype.unwrap_or(if changes { DType::F32 } else { DType::U8 });
         if changes && matches!(dtype, DType::U8 | DType::I8) {
@@ -69,44 +63,51 @@ impl Recipe<'_> {
     }
 
     /// A processor that works as asked for, with so many threads.
-    pub(super) fn processor(
-        &self,
-        threads: Option<usize>,
-        explain: bool,
-    ) -> Result<ImageProcessor, Problem> {
-        let engines = match self.options.engine {
-            Some(engine) => Some(vec![engine]),
-            None if explain => Some(EngineKind::all().collect()),
-            None => None,
-        };
+    pub(super) fn processor(&self, threads: Option<usize>) -> Result<ImageProcessor, Problem> {
+        let engines = self.options.engine.map(|engine| vec![engine]);
         Ok(ImageProcessor::with_config(&ImageProcessorConfig { engines, threads })?)
     }
 
-    /// The same with as many threads as were asked for.
+    /// One with the engines that `processor` does not try, unless they are asked for.
+    pub(super) fn others(&self, processor: &ImageProcessor) -> Result<ImageProcessor, Problem> {
+        let tried = |kind: &EngineKind| processor.engines().any(|own| own == *kind);
+        let engines = match self.options.engine {
+            Some(_) => vec![],
+            None => EngineKind::all().filter(|kind| !tried(kind)).collect(),
+        };
+        let config = ImageProcessorConfig { engines: Some(engines), threads: Some(1) };
+        Ok(ImageProcessor::with_config(&config)?)
+    }
+
+    /// The same as [`Recipe::processor`] with as many threads as were asked for.
     #[cfg(linux_like)]
     pub(crate) fn usual_processor(&self) -> Result<ImageProcessor, Problem> {
-        self.processor(self.options.threads.map(usize::from), false)
+        self.processor(self.options.threads.map(usize::from))
     }
 
     /// What this picture becomes; `alpha` if it may keep its own.
     pub(crate) fn wanted(&self, source: &TensorDyn, alpha: bool) -> Wanted {
         let options = self.options;
         let mut convert = self.convert.clone();
-        let given = options.matrix.is_some() || options.range.is_some();
-        if given {
-            let own = source.colour().unwrap_or(Colour::JPEG);
-            let matrix = options.matrix.map_or(own.matrix, |word| word.matrix());
-            let range = options.range.map_or(own.range, |word| word.range());
-            convert.colour = Some(Colour { matrix, range });
-        }
         let from = source.format().unwrap_or(PixelFormat::Rgb);
         let format = options.format.unwrap_or(match from {
             PixelFormat::Grey => PixelFormat::Grey,
             _ if from.channels() == 4 && alpha => PixelFormat::Rgba,
             _ => PixelFormat::Rgb,
         });
+        let own = source.colour().unwrap_or(Colour::JPEG);
+        let said = (options.matrix.is_some() || options.range.is_some()).then(|| Colour {
+            matrix: options.matrix.map_or(own.matrix, |word| word.matrix()),
+            range: options.range.map_or(own.range, |word| word.range()),
+        });
+        // What is said is how luma is read; of what has none, how it is written.
+        let reads_luma = from.is_yuv() || from == PixelFormat::Grey;
+        convert.colour = said.filter(|_| reads_luma);
+        let colour = match format {
+            PixelFormat::Grey => said.filter(|_| !reads_luma),
+            _ => said.or(source.colour()).filter(|_| format.is_yuv()),
+        };
         let (width, height) = self.size(source);
-        let colour = convert.colour.or(source.colour()).filter(|_| format.is_yuv());
         Wanted { convert, format, dtype: self.dtype, width, height, colour }
     }
 

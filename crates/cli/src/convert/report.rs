@@ -65,7 +65,7 @@ struct Rectangle {
 pub(super) struct Explained {
     source: Side,
     output: Side,
-    /// Every engine, in the order of trying.
+    /// The engines in the order of trying, and after them those that are not tried.
     engines: Vec<Verdict>,
 }
 
@@ -74,6 +74,8 @@ pub(super) struct Explained {
 struct Verdict {
     engine: &'static str,
     works: bool,
+    /// Whether it is tried without being asked for.
+    tried: bool,
     /// What it would do, or why it cannot.
     words: String,
 }
@@ -134,16 +136,24 @@ impl Done {
 }
 
 impl Explained {
-    pub(super) fn new(source: File<'_>, output: File<'_>, verdicts: Vec<Explanation>) -> Explained {
-        let verdict = |one: Explanation| Verdict {
+    pub(super) fn new(
+        source: File<'_>,
+        output: File<'_>,
+        tried: Vec<Explanation>,
+        others: Vec<Explanation>,
+    ) -> Explained {
+        let verdict = |(tried, one): (bool, Explanation)| Verdict {
             engine: one.engine.name(),
             works: one.verdict.is_ok(),
+            tried,
             words: one.verdict.unwrap_or_else(|reason| reason),
         };
+        let tried = tried.into_iter().map(|one| (true, one));
+        let all = tried.chain(others.into_iter().map(|one| (false, one)));
         Explained {
             source: Side::new(source),
             output: Side::new(output),
-            engines: verdicts.into_iter().map(verdict).collect(),
+            engines: all.map(verdict).collect(),
         }
     }
 }
@@ -172,7 +182,9 @@ pub(super) fn explained(report: &Explained, width: usize) -> String {
     page.row(Mark::Blank, &[("output", WHAT)], PLAIN, &report.output.words());
     page.heading("Engines", "in the order of trying; nothing was written");
     for one in &report.engines {
-        page.row(Mark::of(one.works), &[(one.engine, WHAT + 2)], PLAIN, &one.words);
+        let only = if one.tried { "" } else { "; only with --engine" };
+        let words = format!("{}{only}", one.words);
+        page.row(Mark::of(one.works), &[(one.engine, WHAT + 2)], PLAIN, &words);
     }
     page.into_text()
 }

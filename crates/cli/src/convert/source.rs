@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use tenure::image::{self, codec};
-use tenure::{DType, PixelFormat, TensorDyn, TensorMemory, files};
+use tenure::{DType, ImageLayout, PixelFormat, TensorDyn, TensorMemory, files};
 
 use super::words::RawFrame;
 use super::{Problem, camera};
@@ -17,6 +17,10 @@ const HEAP: Option<TensorMemory> = Some(TensorMemory::Mem);
 /// Reads a picture: what it is tells its content, not its name.
 pub(super) fn read(path: &Path, from: Option<RawFrame>) -> Result<TensorDyn, Problem> {
     if camera::is_one(path) {
+        if from.is_some() {
+            let (option, for_what) = ("--from", "files; a camera says what it sends");
+            return Err(Problem::OptionFor { option, for_what });
+        }
         let frame = camera::frame(path)?;
         return if frame.format().is_some() {
             Ok(frame)
@@ -31,10 +35,7 @@ pub(super) fn read(path: &Path, from: Option<RawFrame>) -> Result<TensorDyn, Pro
         (None, false) => decode(path, &bytes),
         (Some(frame), false) => raw(path, frame, &bytes),
         (None, true) => picture(path, npy(path, &bytes)?),
-        (Some(frame), true) => {
-            let array = npy(path, &bytes)?;
-            raw(path, frame, array.map_read()?.as_slice())
-        }
+        (Some(frame), true) => raw_array(path, frame, &npy(path, &bytes)?),
     }
 }
 
@@ -66,20 +67,59 @@ fn npy(path: &Path, bytes: &[u8]) -> Result<TensorDyn, Problem> {
 
 /// The pixels of a frame, planes and all, without padding.
 fn raw(path: &Path, frame: RawFrame, bytes: &[u8]) -> Result<TensorDyn, Problem> {
+    let packed = layout(frame)?;
+    let need = packed.packed_bytes();
+    if need != bytes.len() {
+        return Err(wrong_size(path, frame, bytes.len(), need));
+    }
+    let tensor = blank(&packed)?;
+    {
+        let mut map = tensor.map()?;
+        let mut rest = bytes;
+        for plane in packed.planes() {
+            // Rows of odd sizes are further apart in a tensor than in the file.
+            let rows = map.as_mut_slice().get_mut(plane.offset..).unwrap_or_default();
+            let (own, after) = rest.split_at(plane.row_bytes * plane.rows);
+            for (to, from) in rows.chunks_mut(plane.row_stride).zip(own.chunks(plane.row_bytes)) {
+                if let Some(to) = to.get_mut(..from.len()) {
+                    to.copy_from_slice(from);
+                }
+            }
+            rest = after;
+        }
+    }
+    Ok(tensor)
+}
+
+/// The same out of an array: all planes together in the array's rows, as they are written, or
+/// one after another.
+fn raw_array(path: &Path, frame: RawFrame, array: &TensorDyn) -> Result<TensorDyn, Problem> {
+    let packed = layout(frame)?;
+    let shape = packed.tensor_layout().map_err(tenure::Error::from)?;
+    if array.shape() != shape.shape() || array.dtype() != packed.dtype() {
+        return raw(path, frame, array.map_read()?.as_slice());
+    }
+    let tensor = blank(&packed)?;
+    tensor.map()?.as_mut_slice().copy_from_slice(array.map_read()?.as_slice());
+    Ok(tensor)
+}
+
+fn layout(frame: RawFrame) -> Result<ImageLayout, Problem> {
     let RawFrame { format, size } = frame;
     let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
     let (width, height) = (size.width as usize, size.height as usize);
-    // Before memory for it is taken.
-    let need = tenure::ImageLayout::new(format, dtype, width, height, None)
-        .map_err(tenure::Error::from)?
-        .packed_bytes();
-    if need != bytes.len() {
-        let (path, have, width, height) = (path.to_owned(), bytes.len(), size.width, size.height);
-        return Err(Problem::RawSize { path, have, need, format, width, height });
-    }
-    let tensor = TensorDyn::image(width, height, format, dtype, None, HEAP, None)?;
-    tensor.map()?.as_mut_slice().copy_from_slice(bytes);
-    Ok(tensor)
+    Ok(ImageLayout::new(format, dtype, width, height, None).map_err(tenure::Error::from)?)
+}
+
+fn blank(like: &ImageLayout) -> Result<TensorDyn, Problem> {
+    let (width, height, format) = (like.width(), like.height(), like.format());
+    Ok(TensorDyn::image(width, height, format, like.dtype(), None, HEAP, None)?)
+}
+
+fn wrong_size(path: &Path, frame: RawFrame, have: usize, need: usize) -> Problem {
+    let RawFrame { format, size } = frame;
+    let (path, width, height) = (path.to_owned(), size.width, size.height);
+    Problem::RawSize { path, have, need, format, width, height }
 }
 
 /// An array as a picture.
@@ -88,6 +128,8 @@ fn picture(path: &Path, mut array: TensorDyn) -> Result<TensorDyn, Problem> {
         (DType::U8, [_, _] | [_, _, 1]) => Some(PixelFormat::Grey),
         (DType::U8, [_, _, 3]) => Some(PixelFormat::Rgb),
         (DType::U8, [_, _, 4]) => Some(PixelFormat::Rgba),
+        (DType::U8, [3, _, _]) => Some(PixelFormat::PlanarRgb),
+        (DType::U8, [4, _, _]) => Some(PixelFormat::PlanarRgba),
         _ => None,
     };
     let wrong = || {

@@ -74,7 +74,11 @@ pub(crate) fn write(
             Ending::Png => codec::encode_png(tensor, out)?,
             Ending::Jpg => codec::encode_jpeg(tensor, quality, out)?,
             Ending::Npy => files::npy::write(out, tensor)?,
-            Ending::Raw => out.write_all(tensor.map_read()?.as_slice())?,
+            Ending::Raw => {
+                let mut flat = vec![0; tensor.flat_bytes()];
+                tensor.copy_to_flat(&mut flat)?;
+                out.write_all(&flat)?;
+            }
         }
         Ok(())
     });

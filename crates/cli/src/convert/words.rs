@@ -134,11 +134,13 @@ pub(crate) enum NormalizeWord {
 }
 
 impl NormalizeWord {
-    pub(super) fn normalize(self) -> Normalize {
-        match self {
+    /// What is done with values that are multiplied by `scale` first, if one is said.
+    pub(super) fn normalize(self, scale: Option<Scale>) -> Normalize {
+        let own = match self {
             NormalizeWord::None => Normalize::NONE,
             NormalizeWord::Imagenet => Normalize::IMAGENET,
-        }
+        };
+        Normalize { scale: scale.map_or(own.scale, |scale| scale.0), ..own }
     }
 }
 

@@ -9,7 +9,6 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenure_memory::{Allocator, Fence, RawBuffer, Request, TensorMemory, Why};
-use tenure_tensor::TensorDyn;
 
 use crate::engine::{Engine, EngineKind};
 use crate::held::check_reachable;
@@ -23,6 +22,7 @@ mod display;
 mod feed;
 mod gbm;
 mod import;
+mod obstacle;
 mod packing;
 mod paint;
 mod pbo;
@@ -36,6 +36,7 @@ mod state;
 mod table;
 mod target;
 mod transfer;
+mod way;
 mod worker;
 
 #[cfg(test)]
@@ -156,6 +157,7 @@ impl Running {
                 return Err(refused(format!("the {role} cannot be imported here, and {why}")));
             }
         }
+        plan::check_size(&job.recipe, longest).map_err(refused)?;
         let dtype = job.recipe.target.dtype;
         if plan::is_float(dtype) && !abilities.floats {
             return Err(refused(format!("this driver cannot draw floats, which {dtype} needs")));
@@ -163,32 +165,11 @@ impl Running {
         Ok(())
     }
 
-    /// How the bytes of an image get to the GPU and back.
-    fn way(&self, image: &TensorDyn) -> String {
-        let (abilities, memory) = (&self.worker.abilities, image.memory());
-        let refusal = self.worker.state.refusal(memory);
-        let can = match memory {
-            TensorMemory::Pbo if self.pixels.find(image).is_some() => {
-                return "pixel buffer".to_owned();
-            }
-            TensorMemory::Dma => abilities.imports,
-            TensorMemory::Shm => abilities.imports_shared,
-            _ => false,
-        };
-        match (can, refusal) {
-            (true, None) => "imported if rows and driver allow it".to_owned(),
-            (true, Some(reason)) => {
-                format!("imported, or copied as one before that was not imported: {reason}")
-            }
-            (false, Some(reason)) => format!("copied, as it is not imported: {reason}"),
-            (false, None) => "copied".to_owned(),
-        }
-    }
-
     /// Both sides, held.
     fn work(&self, job: &Job) -> Result<Box<Work>> {
         let source = Side::to_read(&job.source, &self.pixels)?;
-        let target = Side::to_write(&job.target, &self.pixels)?;
+        let abilities = &self.worker.abilities;
+        let target = Side::to_write(&job.target, &self.pixels, |memory| abilities.import(memory))?;
         Ok(Box::new(Work { recipe: job.recipe, source, target }))
     }
 
@@ -215,19 +196,20 @@ impl Engine for OpenGl {
         let abilities = &running.worker.abilities;
         let (from, to) = (&job.recipe.source, &job.recipe.target);
         format!(
-            "{} {}x{} ({}) to {} {} {}x{} ({}) with {} ({}), {} imports kept",
+            "{} {}x{} ({}) to {} {} {}x{} ({}) with {} ({}), {} imports kept, {} copies made",
             from.format,
             from.width,
             from.height,
-            running.way(&job.source),
+            running.way(&job.source, false),
             to.format,
             to.dtype,
             to.width,
             to.height,
-            running.way(&job.target),
+            running.way(&job.target, true),
             abilities.renderer,
             abilities.platform,
             running.worker.state.imports(),
+            running.worker.state.copies(),
         )
     }
 

@@ -208,6 +208,16 @@ pub(crate) fn check(
     codes: f64,
     make: impl Fn((usize, usize), PixelFormat, DType, usize) -> TensorDyn,
 ) -> Result<(), TestCaseError> {
+    check_with(case, (&self::processor(EngineKind::Reference, 1), processor), codes, make)
+}
+
+/// The same with two processors.
+pub(crate) fn check_with(
+    case: &Case,
+    (reference, processor): (&ImageProcessor, &ImageProcessor),
+    codes: f64,
+    make: impl Fn((usize, usize), PixelFormat, DType, usize) -> TensorDyn,
+) -> Result<(), TestCaseError> {
     let (from, format, padding) = case.source;
     let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
     let mut source = make(from, format, dtype, padding);
@@ -218,7 +228,6 @@ pub(crate) fn check(
         (image(to, format, dtype, padding), make(to, format, dtype, padding));
     paint(&expected, 99, 3);
     paint(&result, 99, 3);
-    let reference = self::processor(EngineKind::Reference, 1);
     let placement = reference.convert(&source, &mut expected, &case.convert);
     match (placement, processor.convert(&source, &mut result, &case.convert)) {
         (Ok(a), Ok(b)) => prop_assert_eq!(a, b),

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::api::{Refused, Texels};
 use super::buffers::Buffers;
-use super::import::PLACES;
+use super::obstacle::descriptor;
 use super::paint::{Painter, Sampled, Work};
 use super::prepare::Ready;
 use super::scratch::Slot;
@@ -42,7 +42,7 @@ impl Painter {
             let texture =
                 self.scratch.texture(&self.gl, Slot::Source(index), Texels::Words, size)?;
             let first = [part.byte / 4, part.row];
-            let rows = self.place(plane, &part, buffers)?;
+            let rows = self.place(plane, &part, buffers, false)?;
             let strided = rows.stride.is_multiple_of(4);
             self.with_address(rows, strided, |own, rows| {
                 // SAFETY: the work holds the source to read, and the part is inside the plane.
@@ -77,7 +77,7 @@ impl Painter {
                 row: rectangle.y as usize,
                 rows: rectangle.height as usize,
             };
-            let rows = self.place(plane, &part, buffers)?;
+            let rows = self.place(plane, &part, buffers, true)?;
             let at = (surface.x, surface.y);
             let from = (surface.framebuffer, surface.texels);
             self.with_address(rows, transfer::whole(&rows, surface.texels), |own, rows| {
@@ -90,18 +90,28 @@ impl Painter {
     }
 
     /// Where the rows of a part are.
-    fn place(&self, plane: &Plane, part: &Part, buffers: &Buffers) -> Result<Rows, Refused> {
+    fn place(
+        &self,
+        plane: &Plane,
+        part: &Part,
+        buffers: &Buffers,
+        draw: bool,
+    ) -> Result<Rows, Refused> {
         let skip = part.row * plane.layout.row_stride + part.byte;
         let place = match &plane.bytes {
             Bytes::Memory { address: Some(address), .. } => {
                 Place::Address(address.row(part.row).wrapping_add(part.byte))
             }
-            Bytes::Memory { address: None, raw, .. } => {
-                let reason = self.state.refusal(raw.memory());
-                let reason = reason.unwrap_or_else(|| PLACES.to_owned());
+            Bytes::Memory { address: None, raw, start } => {
+                let memory = raw.memory();
+                let placed = descriptor(raw, &plane.layout, *start, draw, self.gl.longest);
+                let reason = match (placed, self.state.refusal(memory)) {
+                    (Err(obstacle), _) => obstacle.to_string(),
+                    (Ok(_), Some(refusal)) => refusal,
+                    (Ok(_), None) => "rows below it are somebody else's".to_owned(),
+                };
                 return Err(format!(
-                    "the CPU cannot map this {} memory, and it is not imported: {reason}",
-                    raw.memory()
+                    "the CPU cannot map this {memory} memory, and it is not imported: {reason}"
                 ));
             }
             Bytes::Pixels { buffer, start } => match buffers.mapped(*buffer) {

@@ -5,20 +5,16 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use glow::{Framebuffer, Texture};
-use rustix::fs::{SeekFrom, seek};
 use tenure_memory::{RawBuffer, Request, TensorMemory, WeakIdentity, allocate};
 
 use super::api::{Gl, Refused};
 use super::display::Display;
-use super::side::{BLOCK_ROWS, Bytes, Plane, importable};
+use super::obstacle::descriptor;
+use super::side::{Bytes, Plane, importable};
 use super::state::State;
 
 /// Imports kept at most: more than any camera has buffers.
 const KEPT: usize = 128;
-
-/// What is asked of the places of rows.
-pub(super) const PLACES: &str =
-    "rows must be a multiple of 4 bytes apart to be read and of 16 to be drawn, like the first one";
 
 /// What of an allocation is imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +112,11 @@ impl Imports {
         }
     }
 
+    /// Whether there is anything to let go of.
+    pub(super) fn any(&self) -> bool {
+        !self.known.is_empty() || !self.refused.is_empty()
+    }
+
     /// How many imports there are.
     pub(super) fn len(&self) -> usize {
         self.known.len()
@@ -141,21 +142,13 @@ impl Imports {
         if shared || self.refused.iter().any(|(refused, _)| *refused == allocation) {
             return None;
         }
-        // What drivers ask of the places of rows; drawing wants more.
-        let (multiple, reach) = match draw {
-            true => (16, rows.next_multiple_of(BLOCK_ROWS).saturating_mul(pitch)),
-            false => (4, (rows - 1).saturating_mul(pitch).saturating_add(words * 4)),
+        let fd = match descriptor(raw, layout, *start, draw, gl.longest) {
+            Ok(fd) => fd,
+            Err(obstacle) => {
+                self.state.tell(memory, obstacle);
+                return None;
+            }
         };
-        let fits = |fd: BorrowedFd<'_>| {
-            // Drivers do not check it.
-            let end = seek(fd, SeekFrom::End(0)).unwrap_or(0);
-            (start.saturating_add(reach) as u64) <= end
-        };
-        let placed = pitch.is_multiple_of(multiple) && start.is_multiple_of(multiple);
-        if !placed || words * 4 > pitch || words.max(rows) > gl.longest {
-            return None;
-        }
-        let fd = raw.device_descriptor().ok().filter(|fd| fits(*fd))?;
         let made = match self.state.rejects() {
             false => import(display, gl, fd, &key),
             true => Err("told to reject it".to_owned()),

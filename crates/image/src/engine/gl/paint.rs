@@ -13,7 +13,7 @@ use super::import::Imports;
 use super::plan::{Pass, PlanePart, is_float};
 use super::prepare::{Programs, Ready, ReadyPass};
 use super::scratch::{Scratch, Slot};
-use super::side::Side;
+use super::side::{Drawable, Side};
 use super::state::State;
 use super::target::{Surface, all_bytes, segments};
 use super::worker::Abilities;
@@ -122,7 +122,7 @@ impl Painter {
         if self.state.lost() {
             return Err(refused(LOST.to_owned()));
         }
-        self.imports.tidy(&self.gl);
+        self.tidy();
         let drawn = self.paint(work, buffers);
         self.state.keep_imports(self.imports.len());
         if let (Ok(true), false) = (&drawn, wait)
@@ -142,6 +142,12 @@ impl Painter {
         checked?;
         work.intact()?;
         Ok(None)
+    }
+
+    /// Lets go of imports whose memory is gone.
+    pub(super) fn tidy(&mut self) {
+        self.imports.tidy(&self.gl);
+        self.state.keep_imports(self.imports.len());
     }
 
     /// Whether everything went well so far; a context that was lost is not used again.
@@ -331,7 +337,11 @@ impl Painter {
                 .flat_map(|pass| pass.planes.iter().map(move |part| (pass, part)))
         };
         let target = &work.target;
-        if target.slack {
+        if let Drawable::No(obstacle) = target.drawable {
+            let memory = target.allocations().next().map(|raw| raw.memory());
+            self.state.tell(memory.unwrap_or(TensorMemory::Dma), obstacle);
+        }
+        if target.drawable == Drawable::Yes {
             let mut surfaces = SmallVec::new();
             for (pass, part) in parts() {
                 let Some(plane) = target.planes.get(part.plane) else { break };

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use smallvec::SmallVec;
-use tenure_layout::{DType, PixelFormat};
+use tenure_layout::{DType, PixelFormat, Region};
 
 use super::api::Area;
 use super::feed::{Feed, feeds};
@@ -87,6 +87,35 @@ fn store(dtype: DType, affine: &Affine) -> Store {
 /// Whether a picture of this type needs more than eight bits before it is packed.
 pub(super) fn is_float(dtype: DType) -> bool {
     !matches!(dtype, DType::U8 | DType::I8)
+}
+
+/// Checks that everything between source and destination fits a texture, whose sides are at most
+/// so long; those two are checked elsewhere.
+///
+/// # Errors
+/// What does not, in words.
+pub(super) fn check_size(recipe: &Recipe, longest: usize) -> Result<(), String> {
+    let Region { width, height, .. } = recipe.geometry.rectangle;
+    if width.max(height) > longest {
+        return Err(format!(
+            "the destination rectangle of {width}x{height} pixels is too large: {longest} across \
+             and down are the most"
+        ));
+    }
+    // An output's weights are at most those of all words of a row, or of all rows.
+    let feeds = feeds(recipe.source.format);
+    let all = |feed: &Feed| (recipe.source.width * feed.step).max(recipe.source.height) / 4 + 1;
+    if 1 + feeds.iter().map(all).sum::<usize>() <= longest {
+        return Ok(());
+    }
+    let plan = Plan::new(recipe);
+    let tables = plan.passes.iter().filter_map(|pass| pass.tables.as_ref()).flatten();
+    match tables.map(|table| table.columns).max() {
+        Some(columns) if columns > longest => Err(format!(
+            "the picture is reduced too much: {longest} weights for an output are the most"
+        )),
+        _ => Ok(()),
+    }
 }
 
 impl Plan {

@@ -1,5 +1,6 @@
 //! One side of a conversion, held: where the bytes of each plane are.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use glow::Buffer;
@@ -7,6 +8,7 @@ use smallvec::SmallVec;
 use tenure_memory::{Access, DeviceHold, RawBuffer, TensorMemory};
 use tenure_tensor::{PlaneLayout, TensorDyn};
 
+use super::obstacle::Obstacle;
 use super::pbo::Pixels;
 use crate::Result;
 use crate::held::{Held, PlaneAddress, check_reachable};
@@ -15,10 +17,19 @@ use crate::held::{Held, PlaneAddress, check_reachable};
 #[derive(Debug)]
 pub(super) struct Side {
     pub(super) planes: SmallVec<[Plane; 4]>,
-    /// Rows below the last that a driver may touch are held too.
-    pub(super) slack: bool,
+    /// Whether it may be drawn into where it is: what drawing may touch below it is held too.
+    pub(super) drawable: Drawable,
     held: Option<Held>,
     _devices: SmallVec<[DeviceHold; 2]>,
+}
+
+/// Whether an image may be drawn into where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Drawable {
+    Yes,
+    /// Nobody asks: it is only read, or in memory that is not imported.
+    Unasked,
+    No(Obstacle),
 }
 
 /// One plane of it.
@@ -46,16 +57,30 @@ impl Side {
         Side::new(image, pixels, Access::KernelRead)
     }
 
-    pub(super) fn to_write(image: &TensorDyn, pixels: &Pixels) -> Result<Side> {
+    /// The same to write; `draws` says which memories may be drawn into.
+    pub(super) fn to_write(
+        image: &TensorDyn,
+        pixels: &Pixels,
+        draws: impl Fn(TensorMemory) -> bool,
+    ) -> Result<Side> {
         let mut side = Side::new(image, pixels, Access::KernelWrite)?;
-        side.hold_slack();
+        if draws(image.memory()) {
+            side.drawable = match side.hold_slack(image)? {
+                None => Drawable::Yes,
+                Some(obstacle) => Drawable::No(obstacle),
+            };
+        }
         Ok(side)
     }
 
     fn new(image: &TensorDyn, pixels: &Pixels, access: Access) -> Result<Side> {
         let layout = image.image_layout().map_or(&[][..], |layout| layout.planes());
-        let mut side =
-            Side { planes: SmallVec::new(), slack: false, held: None, _devices: SmallVec::new() };
+        let mut side = Side {
+            planes: SmallVec::new(),
+            drawable: Drawable::Unasked,
+            held: None,
+            _devices: SmallVec::new(),
+        };
         if let Some((buffer, shift)) = pixels.find(image) {
             let span = image.image_layout().map_or(0..0, |layout| layout.span());
             let range = image.buffer().range_in_raw(span)?;
@@ -104,30 +129,29 @@ impl Side {
         Ok(())
     }
 
-    /// Holds what lies below the last row of each allocation, as far as drawing may reach.
-    fn hold_slack(&mut self) {
-        // Between the planes of one allocation everything is held already.
-        let mut ends: SmallVec<[(Arc<RawBuffer>, usize, usize); 4]> = SmallVec::new();
-        for plane in &self.planes {
+    /// Holds what lies below the last row of each allocation, as far as drawing may reach. What is
+    /// somebody else's is left to them: the next tile of a batch is not busy because of this one.
+    fn hold_slack(&mut self, image: &TensorDyn) -> Result<Option<Obstacle>> {
+        let mut slack: SmallVec<[(Arc<RawBuffer>, Range<usize>); 4]> = SmallVec::new();
+        for (index, plane) in self.planes.iter().enumerate() {
             let Bytes::Memory { raw, start, .. } = &plane.bytes else { continue };
-            let rows = plane.layout.rows.next_multiple_of(BLOCK_ROWS);
-            let end = start + plane.layout.span().len();
-            let reach = start.saturating_add(rows.saturating_mul(plane.layout.row_stride));
-            match ends.iter_mut().find(|(own, ..)| Arc::ptr_eq(own, raw)) {
-                Some((_, own_end, own_reach)) => {
-                    (*own_end, *own_reach) = ((*own_end).max(end), (*own_reach).max(reach));
+            let own = below(image.plane_buffer(index)?, &plane.layout, *start, raw)?;
+            let Some(below) = own else { return Ok(Some(Obstacle::Neighbours)) };
+            // Between the planes of one allocation everything is held already.
+            match slack.iter_mut().find(|(other, _)| Arc::ptr_eq(other, raw)) {
+                Some((_, range)) => {
+                    *range = range.start.max(below.start)..range.end.max(below.end);
                 }
-                None => ends.push((Arc::clone(raw), end, reach)),
+                None => slack.push((Arc::clone(raw), below)),
             }
         }
-        self.slack = ends.into_iter().all(|(raw, end, reach)| {
-            let reach = reach.min(raw.size());
-            if end >= reach {
-                return true;
+        for (raw, range) in slack.into_iter().filter(|(_, range)| !range.is_empty()) {
+            match DeviceHold::over(raw, Access::KernelWrite, range) {
+                Ok(hold) => self._devices.push(hold),
+                Err(_) => return Ok(Some(Obstacle::Held)),
             }
-            let hold = DeviceHold::over(raw, Access::KernelWrite, end..reach);
-            hold.map(|hold| self._devices.push(hold)).is_ok()
-        });
+        }
+        Ok(None)
     }
 
     /// The allocations that the planes are in.
@@ -147,4 +171,20 @@ impl Side {
 /// Whether a driver may be asked to import memory of this kind.
 pub(super) fn importable(memory: TensorMemory) -> bool {
     matches!(memory, TensorMemory::Dma | TensorMemory::Shm)
+}
+
+/// The bytes of an allocation below a plane's last row that drawing may reach; `None` if they are
+/// not the image's own.
+pub(super) fn below(
+    buffer: &tenure_memory::Buffer,
+    layout: &PlaneLayout,
+    start: usize,
+    raw: &RawBuffer,
+) -> Result<Option<Range<usize>>> {
+    let rows = layout.rows.next_multiple_of(BLOCK_ROWS);
+    let end = start.saturating_add(layout.span().len());
+    let reach = start.saturating_add(rows.saturating_mul(layout.row_stride)).min(raw.size());
+    // Behind the end of an allocation is what is left of its last page, and nobody's.
+    let own = buffer.range_in_raw(0..buffer.len())?;
+    Ok((reach <= own.end).then_some(end..reach.max(end)))
 }

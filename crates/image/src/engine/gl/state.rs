@@ -1,9 +1,11 @@
 //! What a context tells of itself to those who may not touch it.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tenure_memory::TensorMemory;
+
+use super::obstacle::Obstacle;
 
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -14,6 +16,8 @@ pub(super) struct State {
     copies: AtomicUsize,
     /// Conversions that ended with a fence of the kernel so far.
     fences: AtomicUsize,
+    /// The obstacles that were told of.
+    told: AtomicU32,
     /// The first refusal of each memory, in the driver's words.
     refusals: Mutex<Vec<(TensorMemory, String)>>,
     /// Whether imports are to fail.
@@ -43,6 +47,11 @@ impl State {
         self.copies.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Planes that were copied, to the GPU or back, since the context was made.
+    pub(super) fn copies(&self) -> usize {
+        self.copies.load(Ordering::Relaxed)
+    }
+
     pub(super) fn count_fence(&self) {
         self.fences.fetch_add(1, Ordering::Relaxed);
     }
@@ -63,6 +72,13 @@ impl State {
         refusals.iter().find(|(own, _)| *own == memory).map(|(_, reason)| reason.clone())
     }
 
+    /// Tells once of each sort of obstacle.
+    pub(super) fn tell(&self, memory: TensorMemory, obstacle: Obstacle) {
+        if self.told.fetch_or(obstacle.bit(), Ordering::Relaxed) & obstacle.bit() == 0 {
+            tracing::warn!("an image in {memory} memory is copied and not imported: {obstacle}");
+        }
+    }
+
     /// Whether imports are to fail: in tests, as drivers do.
     pub(super) fn rejects(&self) -> bool {
         #[cfg(test)]
@@ -74,10 +90,6 @@ impl State {
 
 #[cfg(test)]
 impl State {
-    pub(super) fn copies(&self) -> usize {
-        self.copies.load(Ordering::Relaxed)
-    }
-
     pub(super) fn fences(&self) -> usize {
         self.fences.load(Ordering::Relaxed)
     }

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use glow::Buffer;
-use tenure_memory::{Fence, Signal};
+use tenure_memory::{Fence, Signal, TensorMemory};
 
 use super::api::Gl;
 use super::buffers::Buffers;
@@ -43,6 +43,9 @@ pub(super) enum Order {
     /// The driver says from now on that the context is lost.
     #[cfg(test)]
     LoseContext,
+    /// The thread ends as it does where a driver or we are wrong.
+    #[cfg(test)]
+    Panic,
     /// The end, as soon as nothing is mapped; the answer says whether that is now.
     Stop {
         reply: SyncSender<bool>,
@@ -67,6 +70,17 @@ pub(super) struct Abilities {
     pub(super) imports: bool,
     /// Whether shared memory can be.
     pub(super) imports_shared: bool,
+}
+
+impl Abilities {
+    /// Whether memory of this kind can be imported.
+    pub(super) fn import(&self, memory: TensorMemory) -> bool {
+        match memory {
+            TensorMemory::Dma => self.imports,
+            TensorMemory::Shm => self.imports_shared,
+            _ => false,
+        }
+    }
 }
 
 /// A running worker. Dropping it stops the thread.
@@ -97,6 +111,7 @@ impl Worker {
                 });
                 match opened {
                     Ok((display, gl)) => {
+                        let _end = End(Arc::clone(&own_state));
                         let mut painter = Painter::new(gl, display, own_state);
                         let _ = reply.send(Ok(painter.abilities()));
                         work(&mut painter, &received);
@@ -109,6 +124,15 @@ impl Worker {
             .map_err(|error| format!("no thread: {error}"))?;
         let abilities = answer.recv().map_err(|_| "the driver ended the thread".to_owned())??;
         Ok(Worker { orders, abilities, state, thread: Some(thread) })
+    }
+}
+
+/// Tells whoever asks next that the thread is gone, however it ended.
+struct End(Arc<State>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.lose();
     }
 }
 
@@ -132,6 +156,8 @@ struct Pending {
 
 /// How often pending conversions are looked at while nothing else is to do.
 const LOOK: Duration = Duration::from_millis(1);
+/// How often it is looked whether imported memory is gone: the driver keeps it until then.
+const TIDY: Duration = Duration::from_millis(250);
 /// How long the last ones are waited for.
 const LAST: Duration = Duration::from_secs(1);
 
@@ -140,11 +166,15 @@ fn work(painter: &mut Painter, orders: &Receiver<Order>) {
     let mut pending: Vec<Pending> = vec![];
     let mut stopped = false;
     loop {
-        let order = match pending.is_empty() {
-            true => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            false => orders.recv_timeout(LOOK),
+        let order = match (pending.is_empty(), painter.imports.any()) {
+            (true, false) => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            (true, true) => orders.recv_timeout(TIDY),
+            (false, _) => orders.recv_timeout(LOOK),
         };
         settle(painter, &mut pending);
+        if matches!(order, Err(RecvTimeoutError::Timeout)) && pending.is_empty() {
+            painter.tidy();
+        }
         let order = match order {
             Ok(order) => order,
             Err(RecvTimeoutError::Timeout) => continue,
@@ -180,6 +210,8 @@ fn work(painter: &mut Painter, orders: &Receiver<Order>) {
             Order::Free { buffer } => buffers.free(painter.gl(), buffer),
             #[cfg(test)]
             Order::LoseContext => painter.gl.lose_context(),
+            #[cfg(test)]
+            Order::Panic => std::panic::resume_unwind(Box::new("told to")),
             Order::Stop { reply } => {
                 stopped = true;
                 let _ = reply.send(!buffers.any_mapped());
