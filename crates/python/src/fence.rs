@@ -15,10 +15,14 @@ use crate::{pending, stream};
 pub(crate) struct Fence(Arc<memory::Fence>);
 
 impl Fence {
-    /// The fence of a copy that was begun.
-    pub(crate) fn of_copy(to: &TensorDyn, from: &TensorDyn, fence: memory::Fence) -> Answer<Fence> {
+    /// The fence of copies that were begun, of pairs (to, from). Of several fences each stands for all
+    /// pairs: which device has which is not said.
+    pub(crate) fn of_copies(
+        pairs: &[(TensorDyn, TensorDyn)],
+        fence: memory::Fence,
+    ) -> Answer<Fence> {
         let fence = Arc::new(fence);
-        pending::remember(to, from, &fence)?;
+        pending::remember(pairs, &fence)?;
         Ok(Fence(fence))
     }
 }

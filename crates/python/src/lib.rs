@@ -15,6 +15,7 @@
 
 mod buffer;
 mod capsule;
+mod copies;
 mod device;
 mod dlpack;
 mod exchange;
@@ -42,6 +43,8 @@ mod words;
 mod _tenure {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::copies::{copy_all, copy_all_later};
     #[pymodule_export]
     use crate::device::{Device, open_device, survey};
     #[pymodule_export]

@@ -54,13 +54,17 @@ fn bytes(tensor: &TensorDyn) -> Answer<Vec<Bytes>> {
     }
 }
 
-/// Remembers a copy that was begun.
-pub(crate) fn remember(to: &TensorDyn, from: &TensorDyn, fence: &Arc<Fence>) -> Answer<()> {
+/// Remembers copies that were begun, of pairs (to, from).
+pub(crate) fn remember(pairs: &[(TensorDyn, TensorDyn)], fence: &Arc<Fence>) -> Answer<()> {
     if fence.is_done().unwrap_or(false) {
         return Ok(());
     }
     let (fence, process) = (Arc::clone(fence), std::process::id());
-    let copy = Begun { written: bytes(to)?, read: bytes(from)?, fence, process };
+    let mut copy = Begun { written: vec![], read: vec![], fence, process };
+    for (to, from) in pairs {
+        copy.written.extend(bytes(to)?);
+        copy.read.extend(bytes(from)?);
+    }
     let mut begun = begun();
     begun.push(copy);
     COUNT.store(begun.len(), Ordering::Release);

@@ -236,7 +236,7 @@ impl Tensor {
     ) -> Answer<(Tensor, Fence)> {
         let place = place::place(place, memory, Some(&self.tensor))?;
         let (copy, fence) = py.detach(|| self.tensor.to_later(place.to()))?;
-        let fence = Fence::of_copy(&copy, &self.tensor, fence)?;
+        let fence = Fence::of_copies(&[(copy.share(), self.tensor.share())], fence)?;
         Ok((Tensor::new(copy), fence))
     }
 
@@ -253,7 +253,7 @@ impl Tensor {
     fn copy_from_later(&self, py: Python<'_>, source: &Bound<'_, PyAny>) -> Answer<Fence> {
         let source = dlpack::from_dlpack(source, None, None)?;
         let fence = py.detach(|| self.tensor.copy_from_later(&source.tensor))?;
-        Fence::of_copy(&self.tensor, &source.tensor, fence)
+        Fence::of_copies(&[(self.tensor.share(), source.tensor.share())], fence)
     }
 
     /// A new file descriptor for the memory, which the caller closes. It stands for the whole

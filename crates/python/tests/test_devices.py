@@ -283,6 +283,22 @@ def test_copies_outlive_their_tensors(device):
     assert fence.wait()
 
 
+def test_several_copies_at_once(device):
+    arrays = [numbers(50, n + 1) for n in range(20)]
+    there = [device.tensor(a.shape, "i32") for a in arrays]
+    tenure.copy_all(list(zip(there, arrays)))
+    here = [Tensor(a.shape, "i32", "mem") for a in arrays]
+    fences = tenure.copy_all_later(list(zip(here, there)))
+    assert len(fences) == 1
+    # Views wait, of every one of them.
+    assert all((np.asarray(t) == a).all() for t, a in zip(here, arrays))
+    assert fences[0].done and tenure.copy_all_later([]) == []
+    with pytest.raises(BufferError):
+        tenure.copy_all([(there[0], here[0]), (there[0], here[0])])
+    with pytest.raises(TypeError):
+        tenure.copy_all([(arrays[0], there[0])])
+
+
 def test_pools(device):
     pool = device.pool(buffers=2)
     for round in range(4):

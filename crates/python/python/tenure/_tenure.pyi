@@ -17,6 +17,8 @@ __all__ = [
     "Slot",
     "Subscriber",
     "Tensor",
+    "copy_all",
+    "copy_all_later",
     "from_dlpack",
     "from_fd",
     "open",
@@ -359,6 +361,8 @@ class Publisher:
     def __enter__(self) -> Publisher: ...
     def __exit__(self, *_error: object) -> None: ...
 
+def copy_all(pairs: Sequence[tuple[Tensor, Tensor | _Array]]) -> None: ...
+def copy_all_later(pairs: Sequence[tuple[Tensor, Tensor | _Array]]) -> list[Fence]: ...
 def open_device(word: str) -> Device: ...
 def survey() -> tuple[
     list[tuple[str, str, str, str, list[_Heap], list[str], str | None]], list[tuple[str, str]]
