@@ -147,6 +147,17 @@ typedef int32_t tenure_status_t;
 typedef struct tenure_convert_t tenure_convert_t;
 
 /**
+ * A device that is open. Its memory keeps it open: it may be freed before its tensors. Any thread
+ * may use it.
+ */
+typedef struct tenure_device_t tenure_device_t;
+
+/**
+ * A list of devices at one moment, and of reasons.
+ */
+typedef struct tenure_devices_t tenure_devices_t;
+
+/**
  * Becomes done when the work behind it is, and stays so. Any thread may use it.
  */
 typedef struct tenure_fence_t tenure_fence_t;
@@ -305,6 +316,21 @@ typedef struct tenure_plane_t {
 typedef int32_t tenure_format_t;
 
 /**
+ * The mechanism that bytes are obtained with: one of `TENURE_MEMORY_…`.
+ */
+typedef int32_t tenure_memory_t;
+
+/**
+ * Where bytes live: one of `TENURE_SPACE_…`.
+ */
+typedef int32_t tenure_space_t;
+
+/**
+ * What a device is made of: one of `TENURE_DEVICE_…`.
+ */
+typedef int32_t tenure_device_kind_t;
+
+/**
  * Where a converted picture lies in its destination, and the way back for detections.
  */
 typedef struct tenure_placement_t {
@@ -334,11 +360,6 @@ typedef struct tenure_placement_t {
      */
     double to_destination[6];
 } tenure_placement_t;
-
-/**
- * The mechanism that bytes are obtained with: one of `TENURE_MEMORY_…`.
- */
-typedef int32_t tenure_memory_t;
 
 /**
  * Is told how many of all bytes are loaded, on the thread that loads; false ends the loading. It
@@ -582,11 +603,6 @@ typedef struct tenure_subscriber_figures_t {
      */
     uint64_t skipped;
 } tenure_subscriber_figures_t;
-
-/**
- * Where bytes live: one of `TENURE_SPACE_…`.
- */
-typedef int32_t tenure_space_t;
 
 /**
  * The first that serves of DMA-BUF, shared memory and heap.
@@ -914,6 +930,31 @@ typedef int32_t tenure_space_t;
 #define TENURE_SITING_LEFT 1
 
 /**
+ * Something else, or its driver does not say.
+ */
+#define TENURE_DEVICE_OTHER 0
+
+/**
+ * A card with memory of its own.
+ */
+#define TENURE_DEVICE_DISCRETE 1
+
+/**
+ * Shares the memory of the CPU.
+ */
+#define TENURE_DEVICE_INTEGRATED 2
+
+/**
+ * Part of a virtual machine.
+ */
+#define TENURE_DEVICE_VIRTUAL 3
+
+/**
+ * A program on the CPU.
+ */
+#define TENURE_DEVICE_SOFTWARE 4
+
+/**
  * Nothing but good manners: a DMA-BUF whose exporter lets everybody write that has it.
  */
 #define TENURE_GUARDED_OPEN 0
@@ -1152,6 +1193,196 @@ tenure_status_t tenure_send(int socket, const struct tenure_tensor_t *tensor, bo
 tenure_status_t tenure_receive(int socket, struct tenure_tensor_t **tensor);
 
 /**
+ * Opens a device by its word, a backend and a number: "vulkan:0". `tenure_devices_list` has them.
+ *
+ * # Safety
+ * `word` is null or a text that ends with a zero; `device` is null or valid.
+ */
+tenure_status_t tenure_device_open(const char *word, struct tenure_device_t **device);
+
+/**
+ * The device's name, for people; valid until the handle is freed.
+ *
+ * # Safety
+ * `device` is null or a device; `name` is null or valid.
+ */
+tenure_status_t tenure_device_name(const struct tenure_device_t *device, const char **name);
+
+/**
+ * Where a memory of the device lives, as `tenure_tensor_space` says it of its tensors.
+ * `TENURE_STATUS_UNAVAILABLE` if it has no such memory.
+ *
+ * # Safety
+ * `device` is null or a device; the others are null or valid.
+ */
+tenure_status_t tenure_device_space(const struct tenure_device_t *device,
+                                    tenure_memory_t memory,
+                                    tenure_space_t *space,
+                                    uint32_t *number);
+
+/**
+ * How many queues work side by side.
+ *
+ * # Safety
+ * `device` is null or a device; `queues` is null or valid.
+ */
+tenure_status_t tenure_device_queues(const struct tenure_device_t *device, size_t *queues);
+
+/**
+ * Another handle to the same device, with copies on another of its queues: whatever is allocated
+ * through it is copied there.
+ *
+ * # Safety
+ * `device` is null or a device; `other` is null or valid.
+ */
+tenure_status_t tenure_device_on_queue(const struct tenure_device_t *device,
+                                       size_t queue,
+                                       struct tenure_device_t **other);
+
+/**
+ * A tensor of zeros in memory of the device: `TENURE_MEMORY_DEVICE`, `_PINNED` or `_MANAGED`;
+ * `TENURE_MEMORY_AUTO` is its own. Otherwise as `tenure_tensor_new`.
+ *
+ * # Safety
+ * `device` is null or a device; the others are as in `tenure_tensor_new`.
+ */
+tenure_status_t tenure_device_tensor(const struct tenure_device_t *device,
+                                     const size_t *shape,
+                                     size_t rank,
+                                     tenure_dtype_t dtype,
+                                     tenure_memory_t memory,
+                                     const char *name,
+                                     struct tenure_tensor_t **tensor);
+
+/**
+ * An image in memory of the device; otherwise as `tenure_device_tensor` and `tenure_image_new`.
+ *
+ * # Safety
+ * `device` is null or a device; the others are null or valid.
+ */
+tenure_status_t tenure_device_image(const struct tenure_device_t *device,
+                                    size_t width,
+                                    size_t height,
+                                    tenure_format_t format,
+                                    tenure_dtype_t dtype,
+                                    tenure_memory_t memory,
+                                    const char *name,
+                                    struct tenure_tensor_t **tensor);
+
+/**
+ * A pool of memory of the device, which keeps at most so many bytes and buffers; `SIZE_MAX` for no
+ * limit. New memory is zeroed by the device, which takes time; memory from a pool is not.
+ *
+ * # Safety
+ * `device` is null or a device; `pool` is null or valid.
+ */
+tenure_status_t tenure_device_pool(const struct tenure_device_t *device,
+                                   tenure_memory_t memory,
+                                   size_t bytes,
+                                   size_t buffers,
+                                   struct tenure_pool_t **pool);
+
+/**
+ * A copy of a tensor, wherever it is, in memory of the device. Back again goes `tenure_tensor_to`.
+ *
+ * # Safety
+ * Both are null or handles; `copy` is null or valid.
+ */
+tenure_status_t tenure_device_to(const struct tenure_device_t *device,
+                                 const struct tenure_tensor_t *tensor,
+                                 tenure_memory_t memory,
+                                 struct tenure_tensor_t **copy);
+
+/**
+ * As `tenure_device_to`, while the program goes on: the copy has its elements when `fence` is done.
+ * Both tensors are held until then; their handles may be freed before.
+ *
+ * # Safety
+ * Both are null or handles; the others are null or valid.
+ */
+tenure_status_t tenure_device_to_later(const struct tenure_device_t *device,
+                                       const struct tenure_tensor_t *tensor,
+                                       tenure_memory_t memory,
+                                       struct tenure_tensor_t **copy,
+                                       struct tenure_fence_t **fence);
+
+/**
+ * Gives a device back; null is fine. Its tensors stay, and keep it open.
+ *
+ * # Safety
+ * `device` is null or a device that nobody uses any more.
+ */
+void tenure_device_free(struct tenure_device_t *device);
+
+/**
+ * Looks for devices of CUDA, HIP, OpenCL and Vulkan, whose libraries are loaded now.
+ *
+ * # Safety
+ * `devices` is null or valid.
+ */
+tenure_status_t tenure_devices_list(struct tenure_devices_t **devices);
+
+/**
+ * How many devices were found, and how many backends have none. Either may be null.
+ *
+ * # Safety
+ * `devices` is null or a list; the others are null or valid.
+ */
+tenure_status_t tenure_devices_count(const struct tenure_devices_t *devices,
+                                     size_t *found,
+                                     size_t *missing);
+
+/**
+ * A device by its place in the list: the word that `tenure_device_open` takes, its name, its driver,
+ * what it is made of, and why it cannot be used (null if it can). Texts are valid until the list is
+ * freed; all but `word` may be null.
+ *
+ * # Safety
+ * `devices` is null or a list; the others are null or valid.
+ */
+tenure_status_t tenure_devices_entry(const struct tenure_devices_t *devices,
+                                     size_t index,
+                                     const char **word,
+                                     const char **name,
+                                     const char **driver,
+                                     tenure_device_kind_t *kind,
+                                     const char **unusable);
+
+/**
+ * A heap of a device by their places: its bytes, whether it is the device's own memory, and whether
+ * the CPU reaches it. `TENURE_STATUS_NOT_FOUND` after the last. `local` and `mappable` may be null.
+ *
+ * # Safety
+ * `devices` is null or a list; the others are null or valid.
+ */
+tenure_status_t tenure_devices_heap(const struct tenure_devices_t *devices,
+                                    size_t index,
+                                    size_t heap,
+                                    uint64_t *bytes,
+                                    bool *local,
+                                    bool *mappable);
+
+/**
+ * A backend without devices, and why it has none: no library, driver too old, no device.
+ * `TENURE_STATUS_NOT_FOUND` after the last. Texts are valid until the list is freed.
+ *
+ * # Safety
+ * `devices` is null or a list; the others are null or valid.
+ */
+tenure_status_t tenure_devices_missing(const struct tenure_devices_t *devices,
+                                       size_t index,
+                                       const char **backend,
+                                       const char **reason);
+
+/**
+ * Gives a list back; null is fine.
+ *
+ * # Safety
+ * `devices` is null or a list that nobody uses any more.
+ */
+void tenure_devices_free(struct tenure_devices_t *devices);
+
+/**
  * Lends a tensor to another library, as a structure of DLPack 1. Whoever has it calls its
  * deleter, once, on any thread. Until then the bytes are lent: `tenure_map` is
  * `TENURE_STATUS_BUSY`, and so is `tenure_map_read` unless it is `read_only`.
@@ -1208,6 +1439,18 @@ tenure_status_t tenure_processor_convert_async(const struct tenure_processor_t *
                                                const struct tenure_convert_t *convert,
                                                struct tenure_placement_t *placement,
                                                struct tenure_fence_t **fence);
+
+/**
+ * Begins a copy of `source` into `tensor`: `fence` is done when the elements are copied. Both tensors
+ * are held until then: mapping `tensor`, or writing `source`, is `TENURE_STATUS_BUSY`. Their handles may
+ * be freed before. Between memories that the CPU reaches the copy is done at once.
+ *
+ * # Safety
+ * Both are null or handles; `fence` is null or valid.
+ */
+tenure_status_t tenure_tensor_copy_from_later(const struct tenure_tensor_t *tensor,
+                                              const struct tenure_tensor_t *source,
+                                              struct tenure_fence_t **fence);
 
 /**
  * A fence of another library or process: a sync file, whose descriptor is duplicated. The caller
@@ -2465,7 +2708,8 @@ tenure_status_t tenure_tensor_clone(const struct tenure_tensor_t *tensor,
                                     struct tenure_tensor_t **clone);
 
 /**
- * A copy of the elements without gaps, in another memory or in the same.
+ * A copy of the elements without gaps, in another memory or in the same. For memory of a device there
+ * are `tenure_device_to` and `tenure_tensor_to_space`.
  *
  * # Safety
  * `tensor` is null or a handle; `copy` is null or valid.
@@ -2475,7 +2719,21 @@ tenure_status_t tenure_tensor_to(const struct tenure_tensor_t *tensor,
                                  struct tenure_tensor_t **copy);
 
 /**
- * Copies the elements of `source` into `tensor`: the same shape and element type, any strides.
+ * A copy of the elements without gaps in a space: main memory, or that of a device that is open. Where
+ * several have it, it is the device that the tensor is on, else the one that was opened first.
+ * `device` is which one for `TENURE_SPACE_GPU`, and not looked at elsewhere.
+ *
+ * # Safety
+ * `tensor` is null or a handle; `copy` is null or valid.
+ */
+tenure_status_t tenure_tensor_to_space(const struct tenure_tensor_t *tensor,
+                                       tenure_space_t space,
+                                       uint32_t device,
+                                       struct tenure_tensor_t **copy);
+
+/**
+ * Copies the elements of `source` into `tensor`: the same shape and element type, any strides, either
+ * of them on a device.
  *
  * # Safety
  * Both are null or handles.

@@ -193,6 +193,17 @@ pub(crate) fn space(space: LogicalMemorySpace) -> (SpaceCode, u32) {
     }
 }
 
+/// The space with this code, on this device.
+pub(crate) fn space_of(code: SpaceCode, device_id: u32) -> Outcome<LogicalMemorySpace> {
+    match code {
+        TENURE_SPACE_MAIN => Ok(LogicalMemorySpace::MainMemory),
+        TENURE_SPACE_PINNED => Ok(LogicalMemorySpace::PinnedMemory),
+        TENURE_SPACE_GPU => Ok(LogicalMemorySpace::GpuMemory { device_id }),
+        TENURE_SPACE_MANAGED => Ok(LogicalMemorySpace::ManagedMemory),
+        other => Err(unknown("space", other, "0 main, 1 pinned, 2 gpu, 3 managed")),
+    }
+}
+
 /// A code that stands for nothing.
 pub(crate) fn unknown(what: &str, code: i32, known: &str) -> Failure {
     Failure::invalid(format!("{code} is no {what}: there are {known}"))

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use tenure::memory::DeviceFault;
 use tenure::memory::realize::RealizeError;
 #[cfg(linux_like)]
 use tenure::stream;
@@ -33,7 +34,7 @@ impl Failure {
     }
 
     fn of(status: Status, error: &impl Display) -> Failure {
-        Failure::new(status, error.to_string())
+        Failure::new(status, in_c(error.to_string()))
     }
 }
 
@@ -52,8 +53,26 @@ fn of_memory(error: &memory::Error) -> Status {
         Error::Open { .. } | Error::System { .. } => Status::System,
         Error::Truncated | Error::Message { .. } => Status::Damaged,
         Error::Closed { .. } => Status::Closed,
+        Error::NoSpace { .. } => Status::Unavailable,
+        Error::Device { fault, .. } => match fault {
+            DeviceFault::NoQueue { .. } => Status::NotFound,
+            DeviceFault::OtherDevice | DeviceFault::Lacks(_) => Status::Unsupported,
+            _ => Status::Unavailable,
+        },
         _ => Status::Invalid,
     }
+}
+
+/// What the library says of its own calls, in the calls of C.
+const CALLS: [(&str, &str); 4] = [
+    ("open one with tenure::gpu", "open one with tenure_device_open()"),
+    ("tenure::gpu::open", "tenure_device_open"),
+    ("to(Some(TensorMemory::Mem))", "tenure_tensor_to() and TENURE_MEMORY_MEM"),
+    ("with copy_from()", "with tenure_tensor_copy_from()"),
+];
+
+fn in_c(text: String) -> String {
+    CALLS.iter().fold(text, |text, (rust, c)| text.replace(rust, c))
 }
 
 fn of_tensor(error: &tenure::Error) -> Status {

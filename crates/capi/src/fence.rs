@@ -57,6 +57,27 @@ pub unsafe extern "C" fn tenure_processor_convert_async(
     })
 }
 
+/// Begins a copy of `source` into `tensor`: `fence` is done when the elements are copied. Both tensors
+/// are held until then: mapping `tensor`, or writing `source`, is `TENURE_STATUS_BUSY`. Their handles may
+/// be freed before. Between memories that the CPU reaches the copy is done at once.
+///
+/// # Safety
+/// Both are null or handles; `fence` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_tensor_copy_from_later(
+    tensor: *const TensorHandle,
+    source: *const TensorHandle,
+    fence: *mut *mut FenceHandle,
+) -> Status {
+    guarded(|| {
+        // SAFETY: by the caller's promise.
+        let (tensor, source, fence) =
+            unsafe { (borrow(tensor, "tensor")?, borrow(source, "source")?, out(fence, "fence")?) };
+        give(fence, FenceHandle(tensor.tensor.copy_from_later(&source.tensor)?));
+        Ok(())
+    })
+}
+
 /// A fence of another library or process: a sync file, whose descriptor is duplicated. The caller
 /// keeps and closes its own.
 ///

@@ -18,6 +18,10 @@ pub mod codes;
 pub mod convert;
 #[cfg(linux_like)]
 pub mod descriptor;
+#[cfg(linux_like)]
+pub mod device;
+#[cfg(linux_like)]
+pub mod devices;
 pub mod dlpack;
 mod failure;
 #[cfg(linux_like)]

@@ -100,7 +100,8 @@ pub unsafe extern "C" fn tenure_tensor_clone(
     })
 }
 
-/// A copy of the elements without gaps, in another memory or in the same.
+/// A copy of the elements without gaps, in another memory or in the same. For memory of a device there
+/// are `tenure_device_to` and `tenure_tensor_to_space`.
 ///
 /// # Safety
 /// `tensor` is null or a handle; `copy` is null or valid.
@@ -118,7 +119,29 @@ pub unsafe extern "C" fn tenure_tensor_to(
     })
 }
 
-/// Copies the elements of `source` into `tensor`: the same shape and element type, any strides.
+/// A copy of the elements without gaps in a space: main memory, or that of a device that is open. Where
+/// several have it, it is the device that the tensor is on, else the one that was opened first.
+/// `device` is which one for `TENURE_SPACE_GPU`, and not looked at elsewhere.
+///
+/// # Safety
+/// `tensor` is null or a handle; `copy` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_tensor_to_space(
+    tensor: *const TensorHandle,
+    space: SpaceCode,
+    device: u32,
+    copy: *mut *mut TensorHandle,
+) -> Status {
+    guarded(|| {
+        // SAFETY: by the caller's promise.
+        let (tensor, copy) = unsafe { (borrow(tensor, "tensor")?, out(copy, "copy")?) };
+        give(copy, tensor.tensor.to(codes::space_of(space, device)?)?.into());
+        Ok(())
+    })
+}
+
+/// Copies the elements of `source` into `tensor`: the same shape and element type, any strides, either
+/// of them on a device.
 ///
 /// # Safety
 /// Both are null or handles.

@@ -84,7 +84,8 @@ fn test(name: &str) {
     let source = folder().join("tests/c").join(name).with_extension("c");
     let shared = flags(&["--libs"]);
     for (compiler, to) in [(C, "c"), (CPP, "cpp"), (SANITIZED, "sanitized")] {
-        start(&compile(&source, compiler, to, &shared));
+        // What a program says is what it did not test, and why.
+        print!("{}", start(&compile(&source, compiler, to, &shared)));
     }
 }
 
@@ -116,6 +117,11 @@ fn dlpack() {
 #[test]
 fn pools() {
     test("pools");
+}
+
+#[test]
+fn devices() {
+    test("devices");
 }
 
 #[test]
@@ -200,6 +206,14 @@ fn example_of_a_stream() {
 }
 
 #[test]
+fn example_of_a_device() {
+    let said = example("gpu_copy.c");
+    let copied = said.contains("and came back") && !said.contains("nothing to copy to");
+    assert!(copied || said.contains("nothing to copy to"), "{said}");
+    assert!(said.contains("vulkan:") && said.contains("cuda:"), "{said}");
+}
+
+#[test]
 fn example_in_cpp() {
     let said = example("two_processes.cpp");
     assert!(said.contains("reads numbers: the sum is 4950"), "{said}");
@@ -220,7 +234,10 @@ fn valgrind() {
         let scratch = tempfile::tempdir().unwrap();
         let mut start = Command::new("valgrind");
         start.args(["--quiet", "--error-exitcode=99", "--leak-check=full"]);
-        start.arg("--errors-for-leak-kinds=definite,indirect").arg(program).arg(scratch.path());
+        let drivers = folder().join("tests/c/drivers.supp");
+        start.arg("--errors-for-leak-kinds=definite,indirect");
+        start.arg(format!("--suppressions={}", drivers.display()));
+        start.arg(program).arg(scratch.path());
         run(start.env("LD_LIBRARY_PATH", prefix().join("lib")));
     }
 }

@@ -3,6 +3,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
+use std::time::Duration;
 
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi::{
@@ -14,6 +15,7 @@ use tenure::memory::{Access, Hold};
 use tenure::{DType, TensorDyn};
 
 use crate::fail::{Answer, Fail};
+use crate::pending;
 
 /// What a view shows: the lists that it points to, and what it holds.
 pub(crate) struct Shown {
@@ -52,8 +54,14 @@ fn struct_word(dtype: DType) -> Option<&'static CStr> {
 }
 
 impl Shown {
-    /// The elements as Python's `struct` has them.
-    pub(crate) fn elements(tensor: &TensorDyn, read_only: bool) -> Answer<Shown> {
+    /// The elements as Python's `struct` has them. Copies of them that are under way are waited for,
+    /// at most so long.
+    pub(crate) fn elements(
+        py: Python<'_>,
+        tensor: &TensorDyn,
+        read_only: bool,
+        timeout: Option<Duration>,
+    ) -> Answer<Shown> {
         let dtype = tensor.dtype();
         let Some(item) = dtype.size() else {
             let message = format!("{dtype} elements share bytes: use map_read(), or __dlpack__");
@@ -64,15 +72,22 @@ impl Shown {
         let item = item as isize;
         let shape = layout.shape().iter().map(|&dim| dim as isize).collect();
         let strides = layout.strides().iter().map(|&stride| stride * item).collect();
+        // Before the memory is prepared for the CPU.
+        pending::settle(py, tensor, !read_only, timeout)?;
         Shown::new(tensor, read_only, struct_word(dtype), item, shape, strides)
     }
 
     /// The same, and the bytes of elements that `struct` has no word for: in a dimension of their
     /// own, or in a row where they share bytes.
-    pub(crate) fn anything(tensor: &TensorDyn, read_only: bool) -> Answer<Shown> {
+    pub(crate) fn anything(
+        py: Python<'_>,
+        tensor: &TensorDyn,
+        read_only: bool,
+        timeout: Option<Duration>,
+    ) -> Answer<Shown> {
         let dtype = tensor.dtype();
         if struct_word(dtype).is_some() {
-            return Shown::elements(tensor, read_only);
+            return Shown::elements(py, tensor, read_only, timeout);
         }
         let mut shown = if dtype.is_sub_byte() {
             if !tensor.layout().is_contiguous() {
@@ -80,9 +95,10 @@ impl Shown {
                 return Err(PyBufferError::new_err(message).into());
             }
             let bytes = tensor.size_bytes() as isize;
+            pending::settle(py, tensor, !read_only, timeout)?;
             Shown::new(tensor, read_only, None, 1, vec![bytes], vec![1])?
         } else {
-            let mut shown = Shown::elements(tensor, read_only)?;
+            let mut shown = Shown::elements(py, tensor, read_only, timeout)?;
             shown.shape.push(shown.item);
             shown.strides.push(1);
             shown

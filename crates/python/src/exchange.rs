@@ -11,9 +11,9 @@ use tenure::dlpack::ffi::{DLManagedTensorVersioned, DLPackVersion, DLTensor};
 use tenure::dlpack::{ExchangeTable, Fault, Managed, VERSION};
 use tenure::{LogicalMemorySpace, TensorDyn};
 
-use crate::capsule;
 use crate::fail::{Answer, Fail};
 use crate::tensor::Tensor;
+use crate::{capsule, pending};
 
 /// What `Tensor.__dlpack_c_exchange_api__` shows.
 pub(crate) static TABLE: ExchangeTable =
@@ -35,6 +35,8 @@ fn null() -> Fail {
     PyBufferError::new_err("a pointer of the DLPack exchange interface is null").into()
 }
 
+/// Waits for copies of ours: the interface leaves streams to the caller, and those copies are on none.
+///
 /// # Safety
 /// `object` must be null or a live object that nobody frees meanwhile.
 unsafe fn with_tensor(
@@ -47,7 +49,9 @@ unsafe fn with_tensor(
     let tensor = object.cast::<Tensor>().map_err(|_| {
         PyTypeError::new_err("the object is no tenure.Tensor, whose table this is".to_owned())
     })?;
-    use_it(&tensor.get().tensor)
+    let tensor = &tensor.get().tensor;
+    pending::settle(py, tensor, true, None)?;
+    use_it(tensor)
 }
 
 /// # Safety

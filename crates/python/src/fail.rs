@@ -1,5 +1,6 @@
 //! Refusals as Python exceptions: the kind that Python expects, the message of the library.
 
+use std::fmt::Display;
 use std::io;
 
 use pyo3::exceptions::{
@@ -7,6 +8,7 @@ use pyo3::exceptions::{
     PyOSError, PyPermissionError, PyTimeoutError, PyTypeError, PyValueError,
 };
 use pyo3::{PyErr, Python};
+use tenure::memory::DeviceFault;
 use tenure::{files, image, layout, memory, stream};
 
 /// Result of what Python calls.
@@ -50,9 +52,20 @@ fn layout_error(error: &layout::Error) -> PyErr {
     }
 }
 
+/// What the library says of its own calls, in the calls of Python.
+const CALLS: [(&str, &str); 3] = [
+    ("open one with tenure::gpu", "open one with tenure.open_device()"),
+    ("tenure::gpu::open", "tenure.open_device"),
+    ("to(Some(TensorMemory::Mem))", "to('mem')"),
+];
+
+fn words(error: &impl Display) -> String {
+    CALLS.iter().fold(error.to_string(), |text, (rust, python)| text.replace(rust, python))
+}
+
 fn memory_error(error: &memory::Error) -> PyErr {
     use memory::Error;
-    let message = error.to_string();
+    let message = words(error);
     match error {
         Error::Busy { .. } | Error::ReadOnly { .. } | Error::NotMappable { .. } => {
             PyBufferError::new_err(message)
@@ -67,7 +80,10 @@ fn memory_error(error: &memory::Error) -> PyErr {
         | Error::NotMemory { .. }
         | Error::Unsealed { .. }
         | Error::WrongMode { .. }
+        | Error::NoSpace { .. }
         | Error::Truncated => system(message, None),
+        Error::Device { fault: DeviceFault::NoQueue { .. }, .. } => PyValueError::new_err(message),
+        Error::Device { .. } => system(message, None),
         _ => PyValueError::new_err(message),
     }
 }
@@ -84,7 +100,7 @@ fn tensor_error(error: &tenure::Error) -> PyErr {
         | Error::NotRowMajor { .. }
         | Error::Overlapping { .. }
         | Error::MisalignedAddress { .. }
-        | Error::SeveralBuffers { .. } => PyBufferError::new_err(error.to_string()),
+        | Error::SeveralBuffers { .. } => PyBufferError::new_err(words(error)),
         _ => PyValueError::new_err(error.to_string()),
     }
 }

@@ -12,8 +12,8 @@ use tenure::files::safetensors::{self, Save};
 use tenure::files::{self, Entry, TensorFile, npy};
 
 use crate::fail::Answer;
+use crate::place::{self, Place};
 use crate::tensor::Tensor;
-use crate::words;
 
 /// Tensors of a file, by name: views of it, of which nothing is read until it is touched.
 ///
@@ -108,7 +108,7 @@ impl File {
     /// names and tensors.
     ///
     /// names: which; all of them if None.
-    /// memory: into which, as for Tensor.
+    /// memory: into which, as for Tensor.to: a device or a pool too.
     /// threads: how many read.
     /// progress: called with the bytes that are there and the bytes of all; False ends it.
     #[pyo3(signature = (names=None, memory=None, threads=None, progress=None))]
@@ -116,20 +116,22 @@ impl File {
         &self,
         py: Python<'py>,
         names: Option<Vec<String>>,
-        memory: Option<&str>,
+        memory: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> Answer<Bound<'py, PyDict>> {
-        let memory = words::memory(memory)?;
+        let place = place::place(memory, None, None)?;
         let mut raised = None;
         let loaded = py.detach(|| {
             let mut load = self.0.load();
             if let Some(names) = &names {
                 load = load.only(names.iter().map(String::as_str))?;
             }
-            if let Some(memory) = memory {
-                load = load.memory(memory);
-            }
+            load = match &place {
+                Place::Memory(Some(memory)) => load.memory(*memory),
+                Place::Memory(None) => load,
+                Place::Made(allocator) => load.allocator(allocator.as_ref()),
+            };
             if let Some(threads) = threads {
                 load = load.threads(threads);
             }

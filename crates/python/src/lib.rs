@@ -15,16 +15,23 @@
 
 mod buffer;
 mod capsule;
+mod copies;
+mod device;
 mod dlpack;
 mod exchange;
 mod fail;
+mod fence;
 mod files;
 mod image;
 mod index;
 mod interface;
 mod mapped;
 mod method;
+mod opened;
+mod pending;
+mod place;
 mod plan;
+mod pool;
 mod share;
 mod stream;
 mod tensor;
@@ -37,7 +44,13 @@ mod _tenure {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::copies::{copy_all, copy_all_later};
+    #[pymodule_export]
+    use crate::device::{Device, open_device, survey};
+    #[pymodule_export]
     use crate::dlpack::from_dlpack;
+    #[pymodule_export]
+    use crate::fence::Fence;
     #[pymodule_export]
     use crate::files::{File, open, save};
     #[pymodule_export]
@@ -46,6 +59,8 @@ mod _tenure {
     use crate::mapped::Mapped;
     #[pymodule_export]
     use crate::plan::plan_json;
+    #[pymodule_export]
+    use crate::pool::Pool;
     #[pymodule_export]
     use crate::share::{from_fd, receive, send};
     #[pymodule_export]

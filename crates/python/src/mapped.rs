@@ -3,6 +3,7 @@
 
 use std::ffi::c_int;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use pyo3::exceptions::{PyBufferError, PyRuntimeError};
 use pyo3::ffi::Py_buffer;
@@ -13,19 +14,32 @@ use tenure::TensorDyn;
 
 use crate::buffer::{self, Shown};
 use crate::fail::Answer;
+use crate::stream;
 
 /// Memory of a tensor, for a `with` block: `with tensor.map() as view: …`.
 #[pyclass(module = "tenure", frozen)]
 pub(crate) struct Mapped {
     tensor: TensorDyn,
     read_only: bool,
+    /// How long a copy that is under way is waited for; `None` for as long as it takes.
+    timeout: Option<Duration>,
     /// What the block has, while it runs.
     view: Mutex<Option<Py<PyMemoryView>>>,
 }
 
 impl Mapped {
     pub(crate) fn new(tensor: TensorDyn, read_only: bool) -> Mapped {
-        Mapped { tensor, read_only, view: Mutex::new(None) }
+        Mapped { tensor, read_only, timeout: None, view: Mutex::new(None) }
+    }
+
+    /// What `Tensor.map` gives; refused at once for what the CPU does not reach.
+    pub(crate) fn of(tensor: &TensorDyn, read_only: bool, timeout: Option<f64>) -> Answer<Mapped> {
+        let (memory, space) = (tensor.memory(), tensor.space());
+        if !space.cpu_reachable() {
+            return Err(tenure::memory::Error::NotMappable { memory, space }.into());
+        }
+        let timeout = timeout.map(stream::seconds).transpose()?;
+        Ok(Mapped { timeout, ..Mapped::new(tensor.share(), read_only) })
     }
 
     /// Leaves `view` in the place, and gives what was there.
@@ -67,7 +81,8 @@ impl Mapped {
         flags: c_int,
     ) -> Answer<()> {
         let mapped = slf.get();
-        let shown = Shown::anything(&mapped.tensor, mapped.read_only)?;
+        let Mapped { tensor, read_only, timeout, .. } = mapped;
+        let shown = Shown::anything(slf.py(), tensor, *read_only, *timeout)?;
         // SAFETY: by the caller's promise.
         unsafe { shown.give(slf.into_any(), view, flags) }
     }

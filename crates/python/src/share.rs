@@ -12,7 +12,7 @@ use tenure::{Sharing, TensorDyn};
 
 use crate::fail::Answer;
 use crate::tensor::Tensor;
-use crate::words;
+use crate::{pending, words};
 
 /// A new descriptor for the tensor's memory; whoever asked closes it.
 pub(crate) fn fd(tensor: &TensorDyn) -> Answer<RawFd> {
@@ -48,6 +48,8 @@ pub(crate) fn send(
     let number = descriptor(socket)?;
     let sharing = if read_only { Sharing::ReadOnly } else { Sharing::ReadWrite };
     let tensor = tensor.get().tensor.share();
+    // The receiver knows nothing of copies that are under way here.
+    pending::settle(socket.py(), &tensor, false, None)?;
     socket.py().detach(|| {
         // SAFETY: not -1; that it stays open meanwhile is up to whoever passed it, as with every
         // descriptor in Python, and the kernel refuses it otherwise.

@@ -62,7 +62,8 @@ pub(crate) fn streams(directory: Option<PathBuf>) -> Answer<Vec<String>> {
     Ok(all?.into_iter().filter(|listed| listed.alive).map(|listed| listed.name).collect())
 }
 
-fn seconds(given: f64) -> Answer<Duration> {
+/// Seconds as Python says them.
+pub(crate) fn seconds(given: f64) -> Answer<Duration> {
     Duration::try_from_secs_f64(given).map_err(|_| {
         let message = format!("{given} is no time to wait: seconds from 0 on are");
         PyValueError::new_err(message).into()

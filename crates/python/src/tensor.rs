@@ -10,19 +10,22 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi::Py_buffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tenure::{DType, TensorDyn};
+use tenure::{DType, LogicalMemorySpace, TensorDyn};
 
 use crate::buffer::{self, Shown};
 use crate::dlpack::{self, Device};
 use crate::fail::Answer;
+use crate::fence::Fence;
 use crate::mapped::Mapped;
-use crate::{capsule, exchange, index, interface, share, words};
+use crate::place::{self, Place};
+use crate::{capsule, exchange, index, interface, pending, share, words};
 
 /// Elements of one type in some memory.
 ///
 /// shape: one number for each dimension, or one number alone.
 /// dtype: "f32" and the like; numpy's names and types are understood.
-/// memory: "mem", "shm", "dma", …; None takes the first that serves of dma, shm and mem.
+/// memory: "mem", "shm", "dma", …; None takes the first that serves of dma, shm and mem. That of
+/// devices ("pinned", …) is of the first device that is open: `Device.tensor` names one.
 /// name: for reports and messages.
 ///
 /// A tensor is a handle: slices and views show the same bytes. Elements are zero at first.
@@ -74,8 +77,13 @@ impl Tensor {
         name: Option<&str>,
     ) -> Answer<Tensor> {
         let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
-        let memory = words::memory(memory)?;
-        Ok(Tensor::new(py.detach(|| TensorDyn::new(&shape.0, dtype, memory, name))?))
+        let made = match place::memory(memory, None)? {
+            Place::Memory(memory) => py.detach(|| TensorDyn::new(&shape.0, dtype, memory, name)),
+            Place::Made(allocator) => {
+                py.detach(|| TensorDyn::new_in(allocator.as_ref(), &shape.0, dtype, name))
+            }
+        };
+        Ok(Tensor::new(made?))
     }
 
     /// A picture: rows as far apart as the memory needs them.
@@ -92,8 +100,15 @@ impl Tensor {
         name: Option<&str>,
     ) -> Answer<Tensor> {
         let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
-        let (format, memory) = (words::format(format)?, words::memory(memory)?);
-        let made = py.detach(|| TensorDyn::image(width, height, format, dtype, None, memory, name));
+        let format = words::format(format)?;
+        let made = match place::memory(memory, None)? {
+            Place::Memory(memory) => {
+                py.detach(|| TensorDyn::image(width, height, format, dtype, None, memory, name))
+            }
+            Place::Made(made) => py.detach(|| {
+                TensorDyn::image_in(made.as_ref(), width, height, format, dtype, None, name)
+            }),
+        };
         Ok(Tensor::new(made?))
     }
 
@@ -107,6 +122,17 @@ impl Tensor {
     #[getter]
     fn space(&self) -> String {
         self.tensor.space().to_string()
+    }
+
+    /// The device that the bytes are on, as `to` and `open_device` call it: "cpu", "vulkan:0".
+    /// Pinned and managed memory is where the CPU reaches it.
+    #[getter]
+    fn device(&self) -> Answer<String> {
+        let LogicalMemorySpace::GpuMemory { device_id } = self.tensor.space() else {
+            return Ok("cpu".to_owned());
+        };
+        let vendor = self.tensor.buffer().raw()?.vendor();
+        Ok(format!("{}:{device_id}", vendor.map_or("gpu", words::vendor)))
     }
 
     /// Elements per dimension.
@@ -183,18 +209,51 @@ impl Tensor {
         Ok(Tensor::new(self.tensor.permute(&axes.0)?))
     }
 
-    /// A copy without gaps in the memory named, or in the first that serves.
-    #[pyo3(signature = (memory=None))]
-    fn to(&self, py: Python<'_>, memory: Option<&str>) -> Answer<Tensor> {
-        let memory = words::memory(memory)?;
-        Ok(Tensor::new(py.detach(|| self.tensor.to(memory))?))
+    /// A copy without gaps.
+    ///
+    /// place: a memory ("mem", "shm", …), "cpu", a device ("vulkan:0", which is opened, or a
+    /// `Device`) or a `Pool`; None takes the first memory that serves.
+    /// memory: of a device, "device", "pinned" or "managed".
+    #[pyo3(signature = (place=None, memory=None))]
+    fn to(
+        &self,
+        py: Python<'_>,
+        place: Option<&Bound<'_, PyAny>>,
+        memory: Option<&str>,
+    ) -> Answer<Tensor> {
+        let place = place::place(place, memory, Some(&self.tensor))?;
+        Ok(Tensor::new(py.detach(|| self.tensor.to(place.to()))?))
+    }
+
+    /// As `to`, while the program goes on: a tensor, and a `Fence` that is done when the tensor has
+    /// its elements. Views of it wait for that.
+    #[pyo3(signature = (place=None, memory=None))]
+    fn to_later(
+        &self,
+        py: Python<'_>,
+        place: Option<&Bound<'_, PyAny>>,
+        memory: Option<&str>,
+    ) -> Answer<(Tensor, Fence)> {
+        let place = place::place(place, memory, Some(&self.tensor))?;
+        let (copy, fence) = py.detach(|| self.tensor.to_later(place.to()))?;
+        let fence = Fence::of_copies(&[(copy.share(), self.tensor.share())], fence)?;
+        Ok((Tensor::new(copy), fence))
     }
 
     /// Copies the elements of another tensor (or of any array with `__dlpack__`), of the same
-    /// shape and element type, into this one.
+    /// shape and element type, into this one. Either may be on a device.
     fn copy_from(&self, py: Python<'_>, source: &Bound<'_, PyAny>) -> Answer<()> {
         let source = dlpack::from_dlpack(source, None, None)?;
         Ok(py.detach(|| self.tensor.copy_from(&source.tensor))?)
+    }
+
+    /// Begins `copy_from`, and gives a `Fence` that is done when the elements are copied. Views of
+    /// both tensors that are made meanwhile wait for that; those made before must be left alone.
+    /// Between memories that the CPU reaches the copy is done at once.
+    fn copy_from_later(&self, py: Python<'_>, source: &Bound<'_, PyAny>) -> Answer<Fence> {
+        let source = dlpack::from_dlpack(source, None, None)?;
+        let fence = py.detach(|| self.tensor.copy_from_later(&source.tensor))?;
+        Fence::of_copies(&[(self.tensor.share(), source.tensor.share())], fence)
     }
 
     /// A new file descriptor for the memory, which the caller closes. It stands for the whole
@@ -204,17 +263,24 @@ impl Tensor {
     }
 
     /// Memory to read and write, as a memoryview for a with block.
-    fn map(&self) -> Answer<Mapped> {
+    ///
+    /// timeout: how many seconds to wait for a copy of these elements that is under way; None waits
+    /// until it is done.
+    #[pyo3(signature = (*, timeout=None))]
+    fn map(&self, timeout: Option<f64>) -> Answer<Mapped> {
         if self.readonly()? {
             let memory = self.tensor.memory();
             return Err(tenure::memory::Error::ReadOnly { memory }.into());
         }
-        Ok(Mapped::new(self.tensor.share(), false))
+        Mapped::of(&self.tensor, false, timeout)
     }
 
     /// Memory to read, as a memoryview for a with block.
-    fn map_read(&self) -> Mapped {
-        Mapped::new(self.tensor.share(), true)
+    ///
+    /// timeout: as in `map`.
+    #[pyo3(signature = (*, timeout=None))]
+    fn map_read(&self, timeout: Option<f64>) -> Answer<Mapped> {
+        Mapped::of(&self.tensor, true, timeout)
     }
 
     /// Type and number of the device that the memory is on, in DLPack's codes.
@@ -230,10 +296,12 @@ impl Tensor {
     /// Address and layout for numpy and others, valid for as long as this object lives.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
+        // Also for an address that was given before.
+        pending::settle(py, &self.tensor, true, None)?;
         let shown = match self.addressed.get() {
             Some(shown) => shown,
             None => {
-                let shown = Shown::anything(&self.tensor, false)?;
+                let shown = Shown::anything(py, &self.tensor, false, None)?;
                 self.addressed.get_or_init(|| shown)
             }
         };
@@ -247,7 +315,7 @@ impl Tensor {
         view: *mut Py_buffer,
         flags: c_int,
     ) -> Answer<()> {
-        let shown = Shown::elements(&slf.get().tensor, false)?;
+        let shown = Shown::elements(slf.py(), &slf.get().tensor, false, None)?;
         // SAFETY: by the caller's promise.
         unsafe { shown.give(slf.into_any(), view, flags) }
     }
@@ -284,6 +352,9 @@ impl Tensor {
             tensor.dtype(),
             tensor.memory()
         );
+        if let Some(device) = self.device().ok().filter(|device| device != "cpu") {
+            text += &format!(", device='{device}'");
+        }
         if let Some(format) = tensor.format() {
             text += &format!(", format='{format}'");
         }

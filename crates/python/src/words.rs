@@ -1,8 +1,9 @@
-//! What Python says in words: element types, memories, pixel formats.
+//! What Python says in words: element types, memories, pixel formats, whose a device is.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
+use tenure::memory::DeviceVendor;
 use tenure::{DType, PixelFormat, TensorMemory};
 
 use crate::fail::Answer;
@@ -54,4 +55,18 @@ pub(crate) fn memory(word: Option<&str>) -> Answer<Option<TensorMemory>> {
 
 pub(crate) fn format(word: &str) -> Answer<PixelFormat> {
     Ok(word.parse()?)
+}
+
+/// Whose device it is, as `tenure.open_device` calls them.
+pub(crate) fn vendor(vendor: DeviceVendor) -> &'static str {
+    match vendor {
+        DeviceVendor::Cuda => "cuda",
+        DeviceVendor::Rocm => "hip",
+        DeviceVendor::OpenCl => "opencl",
+        DeviceVendor::Vulkan => "vulkan",
+        DeviceVendor::Metal => "metal",
+        DeviceVendor::OneApi => "oneapi",
+        DeviceVendor::WebGpu => "webgpu",
+        _ => "gpu",
+    }
 }

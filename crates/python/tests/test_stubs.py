@@ -25,6 +25,9 @@ data = memoryview(part)
 made: tenure.Plan = tenure.plan({"buffers": [], "steps": []})
 for name, tensor in tenure.open("model.safetensors").load().items():
     reveal_type(tensor.shape)
+device: tenure.Device = tenure.open_device(tenure.devices()[0].word)
+there, fence = t.to_later(device, memory="pinned")
+ready: bool = fence.wait(1.0) and there.copy_from_later(device.pool().tensor(4)).done
 tenure.Tensor((2, 3), memory="ram")
 """
 

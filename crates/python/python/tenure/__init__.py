@@ -9,23 +9,33 @@ Tensor(shape=(), dtype='f32', memory='shm')
 
 numpy, torch, jax and others take tensors by DLPack (`numpy.from_dlpack(t)`) or by the buffer
 protocol (`numpy.asarray(t)`), and give theirs to `tenure.from_dlpack`, without a copy.
+
+`tenure.devices()` lists GPUs, `tenure.open_device("vulkan:0")` opens one, and `t.to("vulkan:0")`
+copies a tensor there.
 """
 
 from . import _processes
+from ._devices import DeviceInfo, Devices, Heap, devices
 from ._plan import Arena, Plan, plan
 from ._tenure import (
+    Device,
+    Fence,
     File,
     Frame,
     ImageProcessor,
     Mapped,
     Placement,
+    Pool,
     Publisher,
     Slot,
     Subscriber,
     Tensor,
+    copy_all,
+    copy_all_later,
     from_dlpack,
     from_fd,
     open,
+    open_device,
     read_image,
     receive,
     save,
@@ -37,19 +47,29 @@ from ._tenure import (
 
 __all__ = [
     "Arena",
+    "Device",
+    "DeviceInfo",
+    "Devices",
+    "Fence",
     "File",
     "Frame",
+    "Heap",
     "ImageProcessor",
     "Mapped",
     "Placement",
     "Plan",
+    "Pool",
     "Publisher",
     "Slot",
     "Subscriber",
     "Tensor",
+    "copy_all",
+    "copy_all_later",
+    "devices",
     "from_dlpack",
     "from_fd",
     "open",
+    "open_device",
     "plan",
     "read_image",
     "receive",

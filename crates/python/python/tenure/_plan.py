@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ._tenure import Tensor, plan_json
+from ._tenure import Device, Pool, Tensor, plan_json
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +38,14 @@ class Plan:
     _sizes: dict[str, int] = dataclasses.field(repr=False)
 
     def allocate(self, memory: Any = None) -> dict[str, Tensor]:
-        """Allocates the arenas, and gives a tensor of bytes for every buffer that is placed."""
-        arenas = [Tensor((arena.bytes,), "u8", memory) for arena in self.arenas]
+        """Allocates the arenas, and gives a tensor of bytes for every buffer that is placed.
+
+        memory: as for Tensor; or a Device or a Pool.
+        """
+        if isinstance(memory, Device | Pool):
+            arenas = [memory.tensor((arena.bytes,), "u8") for arena in self.arenas]
+        else:
+            arenas = [Tensor((arena.bytes,), "u8", memory) for arena in self.arenas]
         return {
             name: arenas[place[0]][place[1] : place[1] + self._sizes[name]]
             for name, place in self.places.items()

@@ -5,18 +5,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final
 
 __all__ = [
+    "Device",
+    "Fence",
     "File",
     "Frame",
     "ImageProcessor",
     "Mapped",
     "Placement",
+    "Pool",
     "Publisher",
     "Slot",
     "Subscriber",
     "Tensor",
+    "copy_all",
+    "copy_all_later",
     "from_dlpack",
     "from_fd",
     "open",
+    "open_device",
     "plan_json",
     "read_image",
     "receive",
@@ -25,6 +31,7 @@ __all__ = [
     "send",
     "streams",
     "subscribe",
+    "survey",
 ]
 
 class _HasFileno(Protocol):
@@ -36,6 +43,8 @@ class _Array(Protocol):
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 _Memory: TypeAlias = Literal["mem", "dma", "shm", "pbo", "file", "pinned", "device", "managed"]
+_DeviceMemory: TypeAlias = Literal["device", "pinned", "managed"]
+_Heap: TypeAlias = tuple[int, bool, bool]
 _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _Path: TypeAlias = str | os.PathLike[str]
 _Index: TypeAlias = SupportsIndex | slice | None
@@ -75,6 +84,8 @@ class Tensor:
     @property
     def space(self) -> str: ...
     @property
+    def device(self) -> str: ...
+    @property
     def shape(self) -> tuple[int, ...]: ...
     @property
     def strides(self) -> tuple[int, ...]: ...
@@ -96,11 +107,17 @@ class Tensor:
     def plane(self, plane: int) -> Tensor: ...
     def reshape(self, shape: _Shape) -> Tensor: ...
     def permute(self, axes: _Shape) -> Tensor: ...
-    def to(self, memory: _Memory | None = None) -> Tensor: ...
+    def to(
+        self, place: _Place | None = None, memory: _Memory | None = None
+    ) -> Tensor: ...
+    def to_later(
+        self, place: _Place | None = None, memory: _Memory | None = None
+    ) -> tuple[Tensor, Fence]: ...
     def copy_from(self, source: Tensor | _Array) -> None: ...
+    def copy_from_later(self, source: Tensor | _Array) -> Fence: ...
     def fd(self) -> int: ...
-    def map(self) -> Mapped: ...
-    def map_read(self) -> Mapped: ...
+    def map(self, *, timeout: float | None = None) -> Mapped: ...
+    def map_read(self, *, timeout: float | None = None) -> Mapped: ...
     def __dlpack__(
         self,
         *,
@@ -117,6 +134,97 @@ class Tensor:
     def __release_buffer__(self, view: memoryview, /) -> None: ...
     def __getitem__(self, key: _Index | tuple[_Index, ...], /) -> Tensor: ...
     def __len__(self) -> int: ...
+
+# A memory, "cpu", a space ("gpu:0"), a device by its word ("vulkan:0") or itself, or a pool.
+_Place: TypeAlias = str | Device | Pool
+
+@final
+class Fence:
+    """Becomes done when the copy behind it is, and stays so."""
+
+    @property
+    def done(self) -> bool: ...
+    def wait(self, timeout: float | None = None) -> bool: ...
+    def fileno(self) -> int: ...
+
+@final
+class Pool:
+    """Freed memory that is kept and handed out again."""
+
+    def __new__(
+        cls, memory: _Memory, *, bytes: int | None = None, buffers: int | None = None
+    ) -> Pool: ...
+    def tensor(
+        self, shape: _Shape, dtype: object = "f32", name: str | None = None
+    ) -> Tensor: ...
+    def image(
+        self,
+        width: int,
+        height: int,
+        format: str,
+        dtype: object = "u8",
+        name: str | None = None,
+    ) -> Tensor: ...
+    def report(self) -> dict[str, int]: ...
+    def trim(self) -> None: ...
+
+@final
+class Device:
+    """A device that is open: a GPU, or a program that is one."""
+
+    @property
+    def word(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def driver(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def space(self) -> str: ...
+    @property
+    def memories(self) -> list[_DeviceMemory]: ...
+    @property
+    def heaps(self) -> list[_Heap]: ...
+    @property
+    def queues(self) -> int: ...
+    @property
+    def queue(self) -> int: ...
+    @property
+    def uuid(self) -> str: ...
+    @property
+    def reaches_main(self) -> bool: ...
+    @property
+    def reaches_dma(self) -> bool: ...
+    def on_queue(self, queue: int) -> Device: ...
+    def queued(self) -> Device: ...
+    def tensor(
+        self,
+        shape: _Shape,
+        dtype: object = "f32",
+        memory: _DeviceMemory = "device",
+        name: str | None = None,
+    ) -> Tensor: ...
+    def image(
+        self,
+        width: int,
+        height: int,
+        format: str,
+        dtype: object = "u8",
+        memory: _DeviceMemory = "device",
+        name: str | None = None,
+    ) -> Tensor: ...
+    def pool(
+        self,
+        memory: _DeviceMemory = "device",
+        *,
+        bytes: int | None = None,
+        buffers: int | None = None,
+    ) -> Pool: ...
+    def usage(self) -> dict[_DeviceMemory, tuple[int, int]]: ...
+    def close(self) -> None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 @final
 class File:
@@ -135,7 +243,7 @@ class File:
     def load(
         self,
         names: Sequence[str] | None = None,
-        memory: _Memory | None = None,
+        memory: _Place | None = None,
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> dict[str, Tensor]: ...
@@ -253,6 +361,12 @@ class Publisher:
     def __enter__(self) -> Publisher: ...
     def __exit__(self, *_error: object) -> None: ...
 
+def copy_all(pairs: Sequence[tuple[Tensor, Tensor | _Array]]) -> None: ...
+def copy_all_later(pairs: Sequence[tuple[Tensor, Tensor | _Array]]) -> list[Fence]: ...
+def open_device(word: str) -> Device: ...
+def survey() -> tuple[
+    list[tuple[str, str, str, str, list[_Heap], list[str], str | None]], list[tuple[str, str]]
+]: ...
 def subscribe(
     name: str,
     *,

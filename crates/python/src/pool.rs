@@ -1,0 +1,112 @@
+//! The class `Pool`: memory that is kept when it is freed, and handed out again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tenure::memory::{self, kind};
+use tenure::{Allocator, DType, PoolLimits, TensorDyn};
+
+use crate::fail::Answer;
+use crate::tensor::{Shape, Tensor};
+use crate::{opened, words};
+
+/// Freed memory that is kept and handed out again. Any thread may use it; tensors outlive it.
+///
+/// memory: "shm", "mem", …; that of devices is of the first that is open. `Device.pool` names one.
+/// bytes, buffers: how much is kept at most.
+#[pyclass(module = "tenure", frozen)]
+pub(crate) struct Pool(memory::Pool);
+
+impl Pool {
+    pub(crate) fn over(
+        allocator: Arc<dyn Allocator>,
+        bytes: Option<usize>,
+        buffers: Option<usize>,
+    ) -> Pool {
+        Pool(memory::Pool::over(allocator, limits(bytes, buffers)))
+    }
+
+    pub(crate) fn pool(&self) -> &memory::Pool {
+        &self.0
+    }
+}
+
+/// The usual ones where nothing is said.
+fn limits(bytes: Option<usize>, buffers: Option<usize>) -> PoolLimits {
+    let usual = PoolLimits::default();
+    PoolLimits { bytes: bytes.unwrap_or(usual.bytes), buffers: buffers.unwrap_or(usual.buffers) }
+}
+
+#[pymethods]
+impl Pool {
+    #[new]
+    #[pyo3(signature = (memory, *, bytes=None, buffers=None))]
+    fn make(memory: &str, bytes: Option<usize>, buffers: Option<usize>) -> Answer<Pool> {
+        let Some(memory) = words::memory(Some(memory))? else {
+            return Err(PyValueError::new_err("a pool is of one memory: \"shm\", say").into());
+        };
+        let of_device = opened::is_devices(memory).then(|| opened::memory_of_one(memory, None));
+        match of_device.flatten() {
+            Some(allocator) => Ok(Pool::over(allocator, bytes, buffers)),
+            None => {
+                let pool = memory::Pool::new(kind::allocator(memory)?);
+                Ok(Pool(pool.with_limits(limits(bytes, buffers))))
+            }
+        }
+    }
+
+    /// A tensor from the pool. Its elements are what their last user left.
+    #[pyo3(signature = (shape, dtype=None, name=None))]
+    #[pyo3(text_signature = "(self, shape, dtype='f32', name=None)")]
+    fn tensor(
+        &self,
+        py: Python<'_>,
+        shape: Shape,
+        dtype: Option<&Bound<'_, PyAny>>,
+        name: Option<&str>,
+    ) -> Answer<Tensor> {
+        let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
+        Ok(Tensor::new(py.detach(|| TensorDyn::new_in(&self.0, &shape.0, dtype, name))?))
+    }
+
+    /// A picture from the pool.
+    #[pyo3(signature = (width, height, format, dtype=None, name=None))]
+    #[pyo3(text_signature = "(self, width, height, format, dtype='u8', name=None)")]
+    fn image(
+        &self,
+        py: Python<'_>,
+        width: usize,
+        height: usize,
+        format: &str,
+        dtype: Option<&Bound<'_, PyAny>>,
+        name: Option<&str>,
+    ) -> Answer<Tensor> {
+        let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
+        let format = words::format(format)?;
+        let made =
+            py.detach(|| TensorDyn::image_in(&self.0, width, height, format, dtype, None, name));
+        Ok(Tensor::new(made?))
+    }
+
+    /// What the pool did and holds, in numbers.
+    fn report(&self) -> HashMap<&'static str, u64> {
+        let now = self.0.report();
+        HashMap::from([
+            ("hits", now.hits),
+            ("misses", now.misses),
+            ("given_up", now.given_up),
+            ("kept", now.kept as u64),
+            ("kept_bytes", now.kept_bytes as u64),
+            ("used", now.used as u64),
+            ("used_bytes", now.used_bytes as u64),
+            ("peak_bytes", now.peak_bytes as u64),
+        ])
+    }
+
+    /// Gives up everything that is kept.
+    fn trim(&self, py: Python<'_>) {
+        py.detach(|| self.0.trim());
+    }
+}
