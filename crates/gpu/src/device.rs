@@ -179,8 +179,12 @@ pub unsafe trait Device: Any + Send + Sync {
     /// [`Error::OutOfMemory`] if there is no room, otherwise [`Error::Device`].
     fn allocate(&self, memory: TensorMemory, bytes: usize) -> Result<Block>;
 
-    /// Gives a block back that no work uses any more.
-    fn free(&self, block: u64);
+    /// Gives a block back; one that is not there is passed over.
+    ///
+    /// # Safety
+    /// No work uses the block any more, nobody its `host` address or what [`Device::near`] gave, and
+    /// what other devices made of it with [`Device::import_peer`] was freed before.
+    unsafe fn free(&self, block: u64);
 
     /// Where the CPU finds the bytes of a block although they are the device's: for devices in
     /// software, which are the CPU. The address is valid for reads and writes of the block's bytes,
@@ -205,8 +209,13 @@ pub unsafe trait Device: Any + Send + Sync {
     /// Makes memory of a descriptor a block, without a copy.
     ///
     /// # Errors
-    /// [`Error::Device`] if it cannot, or the descriptor is not what it is said to be.
-    fn import_fd(&self, _fd: BorrowedFd<'_>, _kind: FdKind, _bytes: usize) -> Result<Block> {
+    /// [`Error::Device`] if it cannot, [`Error::OutOfBounds`] if a DMA-BUF has fewer bytes.
+    ///
+    /// # Safety
+    /// An opaque descriptor must be one that the same driver exported, of memory that it was asked so
+    /// many bytes for: drivers believe what they are told about their own. DMA-BUFs are looked at, and
+    /// may be any descriptor.
+    unsafe fn import_fd(&self, _fd: BorrowedFd<'_>, _kind: FdKind, _bytes: usize) -> Result<Block> {
         Err(self.properties().fault("importing a descriptor", DeviceFault::Lacks("way to do it")))
     }
 
@@ -287,4 +296,11 @@ pub unsafe trait Device: Any + Send + Sync {
     /// # Errors
     /// [`Error::Device`] if the device is lost; its work is then over, done or not.
     fn wait(&self, work: Work, timeout: Option<Duration>) -> Result<bool>;
+}
+
+/// Gives a block back to its driver: for whoever made it, and knows that it was the last to use it.
+pub(crate) fn release(device: &dyn Device, block: u64) {
+    // SAFETY: heaps, imports and peers each free what they made themselves, once, after the last part
+    // or hold of it is gone, which the parts and holds of copies on their way are too.
+    unsafe { device.free(block) };
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use tenure_memory::{RawBuffer, TensorMemory, WeakIdentity};
 
 use crate::core::Core;
-use crate::device::{Device, FdKind};
+use crate::device::{Device, FdKind, release};
 
 /// What is shorter is copied sooner than imported.
 const SHORTEST: usize = 256 << 10;
@@ -76,7 +76,7 @@ impl Imports {
         known.retain(|_, known| {
             let lives = known.weak.upgrade().is_some();
             if let (false, Some((block, _))) = (lives, known.block) {
-                device.free(block);
+                release(device, block);
             }
             lives
         });
@@ -96,7 +96,7 @@ impl Imports {
     pub(crate) fn clear(&self, device: &dyn Device) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         for (block, _) in known.drain().filter_map(|(_, known)| known.block) {
-            device.free(block);
+            release(device, block);
         }
     }
 }
@@ -112,7 +112,8 @@ fn import(
     let properties = core.properties();
     if raw.memory() == TensorMemory::Dma {
         let fd = raw.device_descriptor().ok().filter(|_| properties.imports_dma)?;
-        let block = device.import_fd(fd, FdKind::DmaBuf, raw.size());
+        // SAFETY: devices look at DMA-BUFs themselves.
+        let block = unsafe { device.import_fd(fd, FdKind::DmaBuf, raw.size()) };
         return block
             .inspect_err(|error| tracing::debug!("not imported: {error}"))
             .ok()

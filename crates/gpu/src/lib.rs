@@ -58,6 +58,7 @@ mod open;
 #[cfg(feature = "opencl")]
 pub mod opencl;
 mod peers;
+mod process;
 mod reach;
 mod share;
 mod staged;

@@ -216,7 +216,7 @@ unsafe impl Device for Streamed {
         Ok(Block { host, ..block })
     }
 
-    fn free(&self, block: u64) {
+    unsafe fn free(&self, block: u64) {
         let Some(Place { address, kind, .. }) = self.blocks().remove(&block) else { return };
         let functions = &self.functions;
         (functions.choose)();
@@ -241,8 +241,9 @@ unsafe impl Device for Streamed {
         }
     }
 
-    fn import_fd(&self, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
-        self.fd_block(fd, kind, bytes)
+    unsafe fn import_fd(&self, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
+        // SAFETY: by the caller's promise.
+        unsafe { self.fd_block(fd, kind, bytes) }
     }
 
     fn import_peer(&self, peer: &dyn Device, block: u64) -> Result<(u64, usize)> {
@@ -356,7 +357,8 @@ impl Drop for Streamed {
             own.marks().open.clear();
         }
         let blocks: Vec<u64> = self.blocks().keys().copied().collect();
-        blocks.into_iter().for_each(|block| self.free(block));
+        // SAFETY: nobody has the device any more, and its work is over.
+        blocks.into_iter().for_each(|block| unsafe { self.free(block) });
         for own in &self.streams {
             // SAFETY: nobody has the device any more, and all its work is over.
             unsafe { (self.functions.end_stream)(own.stream.0) };

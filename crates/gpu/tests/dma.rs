@@ -64,7 +64,9 @@ fn descriptors_that_are_no_memory_are_refused() {
     use std::os::fd::AsFd;
     let device = Vulkan::open(0).unwrap();
     let (reader, _writer) = rustix::pipe::pipe().unwrap();
-    let error = device.import_fd(reader.as_fd(), FdKind::DmaBuf, 4096).unwrap_err();
+    // SAFETY: DMA-BUFs are looked at.
+    #[expect(unsafe_code, reason = "what is refused is what is tested")]
+    let error = unsafe { device.import_fd(reader.as_fd(), FdKind::DmaBuf, 4096) }.unwrap_err();
     assert!(error.to_string().contains("importing a descriptor"), "{error}");
 }
 

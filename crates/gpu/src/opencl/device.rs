@@ -199,7 +199,7 @@ unsafe impl Device for OpenCl {
         Ok(self.know(known, bytes, host, if host { LEAST } else { ALIGN }))
     }
 
-    fn free(&self, block: u64) {
+    unsafe fn free(&self, block: u64) {
         let known = self.blocks().remove(&block);
         if let Some(given) = known.and_then(|known| known.given) {
             // SAFETY: of this context, freed once, and used by no work any more.
@@ -255,7 +255,8 @@ impl Drop for OpenCl {
         // Nobody has the device any more; queues wait for their work.
         self.queues.clear();
         let blocks: Vec<u64> = self.blocks().keys().copied().collect();
-        blocks.into_iter().for_each(|block| self.free(block));
+        // SAFETY: nobody has the device any more, and its work is over.
+        blocks.into_iter().for_each(|block| unsafe { self.free(block) });
         // SAFETY: ours, and nothing is left of it.
         unsafe { (self.api.release_context)(self.context) };
     }

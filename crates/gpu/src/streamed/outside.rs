@@ -6,13 +6,13 @@
 use std::any::Any;
 use std::ffi::{c_int, c_uint, c_ulonglong};
 use std::mem::{offset_of, size_of};
-use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 
-use rustix::fs::{SeekFrom, seek};
 use tenure_memory::{DeviceFault, Error, Result, TensorMemory};
 
 use super::{Code, Handle, Owned, Streamed};
 use crate::device::{Block, Device, FdKind, IpcHandle};
+use crate::share::dma_bytes;
 
 /// `CUDA_EXTERNAL_MEMORY_HANDLE_DESC`, `hipExternalMemoryHandleDesc`.
 #[repr(C)]
@@ -156,7 +156,15 @@ impl Streamed {
     }
 
     /// Memory of a descriptor as a block.
-    pub(super) fn fd_block(&self, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
+    ///
+    /// # Safety
+    /// As [`Device::import_fd`].
+    pub(super) unsafe fn fd_block(
+        &self,
+        fd: BorrowedFd<'_>,
+        kind: FdKind,
+        bytes: usize,
+    ) -> Result<Block> {
         let what = "importing a descriptor";
         let outside = &self.functions.outside;
         // What Vulkan exports here is one allocation for one buffer; DMA-BUFs have no flags.
@@ -164,14 +172,13 @@ impl Streamed {
             FdKind::Opaque => (outside.fds.opaque, DEDICATED),
             FdKind::DmaBuf => (outside.fds.dma.map_err(|why| self.lacks(what, why))?, 0),
         };
-        let system = |what| move |cause| Error::System { what, cause };
-        let own = fd.try_clone_to_owned().map_err(system("duplicating a descriptor"))?;
+        let no_fd = |cause| Error::System { what: "duplicating a descriptor", cause };
+        let own = fd.try_clone_to_owned().map_err(no_fd)?;
         let handle = ExternalHandle { fd: own.as_raw_fd(), rest: [0; 3] };
         // Drivers are told how large the whole is: a DMA-BUF says so, of their own they believe us.
         let size = match kind {
             FdKind::Opaque => bytes as c_ulonglong,
-            FdKind::DmaBuf => seek(&own, SeekFrom::End(0))
-                .map_err(|errno| system("asking for the size of a DMA-BUF")(errno.into()))?,
+            FdKind::DmaBuf => dma_bytes(own.as_fd())?,
         };
         if size < bytes as c_ulonglong {
             return Err(Error::OutOfBounds { start: 0, end: bytes, len: size as usize });

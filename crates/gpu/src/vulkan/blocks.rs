@@ -15,7 +15,7 @@ use crate::device::{Address, Block, Class, Device, FdKind};
 pub(super) type Handles = vk::ExternalMemoryHandleTypeFlags;
 
 /// What a buffer can be used for, here and by whoever computes with it.
-const USES: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
+pub(super) const USES: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::TRANSFER_SRC.as_raw()
         | vk::BufferUsageFlags::TRANSFER_DST.as_raw()
         | vk::BufferUsageFlags::STORAGE_BUFFER.as_raw()

@@ -52,7 +52,7 @@ unsafe extern "C" fn malloc_with(place: *mut usize, bytes: usize, _flags: c_uint
     unsafe { malloc(place, bytes) }
 }
 
-unsafe extern "C" fn free(address: usize) -> Code {
+unsafe extern "C" fn free_it(address: usize) -> Code {
     HEAP.with_borrow_mut(|heap| heap.remove(&address));
     called("free")
 }
@@ -195,9 +195,9 @@ fn device(number: u32, context: usize, vendor: DeviceVendor) -> Streamed {
     let functions = Functions {
         choose: Box::new(|| 0),
         malloc,
-        free,
+        free: free_it,
         malloc_host: malloc_with,
-        free_host: free,
+        free_host: free_it,
         malloc_managed: malloc_with,
         copy: Box::new(|to, from, bytes, _| {
             copy(to, from, bytes);
@@ -234,8 +234,20 @@ fn first_word(device: &Streamed, block: u64) -> u32 {
     run(device, Task::Copy { to: (out.id, 0), from: (block, 0), bytes: 4096 });
     // SAFETY: pinned memory that the device wrote, and is done with.
     let word = unsafe { out.host.unwrap().0.cast::<u32>().read() };
-    device.free(out.id);
+    free(device, out.id);
     word
+}
+
+/// Gives back what nobody uses any more.
+fn free(device: &Streamed, block: u64) {
+    // SAFETY: work was waited for, and addresses are not kept.
+    unsafe { device.free(block) };
+}
+
+/// A descriptor of a memory file as a block.
+fn import_fd(device: &Streamed, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
+    // SAFETY: what the driver here exports are files, whose size it knows.
+    unsafe { device.import_fd(fd, kind, bytes) }
 }
 
 fn filled(device: &Streamed, memory: TensorMemory, pattern: [u8; 4]) -> u64 {
@@ -267,7 +279,7 @@ fn peers_are_copied_as_peers_and_the_rest_as_it_is() {
     // What is another's is not freed.
     calls("free");
     for (device, block) in [(&there, peer), (&there, pinned), (&twice, same)] {
-        device.free(block);
+        free(device, block);
     }
     assert_eq!((calls("free"), first_word(&here, far)), (0, 0x0909_0909));
     assert!(there.import_peer(&here, 999).is_err());
@@ -289,15 +301,15 @@ fn descriptors_are_imported_and_given_back() {
         let file = memfd_create(&*name, MemfdFlags::CLOEXEC).unwrap();
         rustix::io::pwrite(&file, &[5; 8192], 0).unwrap();
         let fd = || file.as_fd();
-        let block = device.import_fd(fd(), FdKind::Opaque, 4096).unwrap();
+        let block = import_fd(&device, fd(), FdKind::Opaque, 4096).unwrap();
         assert_eq!((block.bytes, block.host), (4096, None));
         assert_eq!((first_word(&device, block.id), open_files(&name)), (0x0505_0505, 2));
-        device.free(block.id);
+        free(&device, block.id);
         assert_eq!((calls("destroy"), open_files(&name)), (1, 1));
-        match device.import_fd(fd(), FdKind::DmaBuf, 8000) {
+        match import_fd(&device, fd(), FdKind::DmaBuf, 8000) {
             Ok(block) => {
                 run(&device, Task::Fill { to: (block.id, 0), bytes: 4096, pattern: [8; 4] });
-                device.free(block.id);
+                free(&device, block.id);
                 let mut byte = [0];
                 rustix::io::pread(&file, &mut byte, 4095).unwrap();
                 assert_eq!((byte, vendor), ([8], DeviceVendor::Cuda));
@@ -306,15 +318,15 @@ fn descriptors_are_imported_and_given_back() {
         }
         // Too short, no file at all, and one that the driver takes and cannot map.
         let (reader, _writer) = rustix::pipe::pipe().unwrap();
-        assert!(device.import_fd(fd(), FdKind::DmaBuf, 8193).is_err());
-        assert!(device.import_fd(reader.as_fd(), FdKind::DmaBuf, 10).is_err());
-        assert!(device.import_fd(reader.as_fd(), FdKind::Opaque, 10).is_err());
+        assert!(import_fd(&device, fd(), FdKind::DmaBuf, 8193).is_err());
+        assert!(import_fd(&device, reader.as_fd(), FdKind::DmaBuf, 10).is_err());
+        assert!(import_fd(&device, reader.as_fd(), FdKind::Opaque, 10).is_err());
         rustix::fs::ftruncate(&file, 4 << 20).unwrap();
         calls("destroy");
-        assert!(device.import_fd(fd(), FdKind::Opaque, 2 << 20).is_err());
+        assert!(import_fd(&device, fd(), FdKind::Opaque, 2 << 20).is_err());
         assert_eq!((calls("destroy"), open_files(&name)), (1, 1));
         // With the device goes what was not freed.
-        let _left = device.import_fd(fd(), FdKind::Opaque, 4096).unwrap();
+        let _left = import_fd(&device, fd(), FdKind::Opaque, 4096).unwrap();
         drop(device);
         assert_eq!((calls("destroy"), open_files(&name)), (1, 1));
     }
@@ -330,7 +342,7 @@ fn handles_are_of_whole_blocks_and_are_closed() {
     let open = |handle: &IpcHandle, bytes| unsafe { there.open_ipc(handle, bytes) };
     let opened = open(&handle, bytes).unwrap();
     assert_eq!((first_word(&there, opened.id), opened.bytes), (0x0606_0606, 4096));
-    there.free(opened.id);
+    free(&there, opened.id);
     assert_eq!((calls("open"), calls("close")), (1, 1));
     let words = open(&handle, 4097).unwrap_err().to_string();
     assert!(words.contains("has 4096 bytes, and 4097 were promised"), "{words}");
