@@ -57,7 +57,10 @@ impl Core {
 
     pub(crate) fn heap(&self, memory: TensorMemory) -> Result<&Heap> {
         let why = match memory {
-            TensorMemory::Managed => "this device has no managed memory: use pinned or device",
+            TensorMemory::Managed => {
+                "this device has no managed memory that the CPU may use while the device works: use \
+                 pinned or device"
+            }
             TensorMemory::Pinned | TensorMemory::Device => "this device has no such memory",
             _ => "a device makes device, pinned and managed memory only",
         };
@@ -105,13 +108,13 @@ impl Core {
         self.heaps.iter().map(Heap::report).collect()
     }
 
-    /// Zeroes part of a block that was just taken, and waits.
-    pub(crate) fn zero(&self, taken: &Taken, bytes: usize) -> Result<()> {
+    /// Zeroes part of a block that was just taken, by a queue, and waits.
+    pub(crate) fn zero(&self, queue: usize, taken: &Taken, bytes: usize) -> Result<()> {
         let device = self.device("filling")?;
         // Parts are whole granules, so that there is room for the last word.
         let (to, bytes) = ((taken.block, taken.offset), bytes.next_multiple_of(4));
         if bytes > 0 {
-            crate::carry::run(device, 0, &[Task::Fill { to, bytes, pattern: [0; 4] }])?;
+            crate::carry::run(device, queue, &[Task::Fill { to, bytes, pattern: [0; 4] }])?;
         }
         Ok(())
     }

@@ -206,6 +206,25 @@ pub unsafe trait Device: Any + Send + Sync {
         Err(self.properties().fault("importing main memory", DeviceFault::Lacks("way to do it")))
     }
 
+    /// Makes memory that another library allocated on this very device a block, without a copy: by its
+    /// address, or by its handle where the vendor's memory has those. Gives its number, and which byte of
+    /// it is the first.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if it cannot.
+    ///
+    /// # Safety
+    /// The bytes must be valid for the device, for as long as work uses the block.
+    unsafe fn import_own(&self, _name: NonNull<u8>, _bytes: usize) -> Result<(u64, usize)> {
+        let fault = DeviceFault::Lacks("way to reach memory of another library");
+        Err(self.properties().fault("importing memory", fault))
+    }
+
+    /// Where a block is for the device, on devices whose memory has addresses: what kernels are given.
+    fn address(&self, _block: u64) -> Option<Address> {
+        None
+    }
+
     /// Makes memory of a descriptor a block, without a copy.
     ///
     /// # Errors

@@ -127,7 +127,10 @@ impl Part {
                 unsafe { address.write_bytes(0, self.size) };
                 Ok(())
             }
-            None => self.core.zero(&self.taken, self.size),
+            None => {
+                let queue = self.courier.as_ref().map_or(0, |courier| courier.queue());
+                self.core.zero(queue, &self.taken, self.size)
+            }
         }
     }
 }

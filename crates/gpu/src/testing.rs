@@ -292,6 +292,26 @@ unsafe impl Device for TestDevice {
         Ok((id, 0))
     }
 
+    unsafe fn import_own(&self, name: NonNull<u8>, bytes: usize) -> Result<(u64, usize)> {
+        let first = name.addr().get();
+        let inside = |mapping: &&Mapping| {
+            let base = mapping.base.0.addr().get();
+            let end = first.checked_add(bytes);
+            base <= first && end.is_some_and(|end| end <= base + mapping.bytes)
+        };
+        let found = self
+            .blocks()
+            .values()
+            .find(inside)
+            .map(|mapping| (Arc::clone(&mapping.store), first - mapping.base.0.addr().get()));
+        let (store, first) = found.ok_or_else(|| self.lacks("importing memory"))?;
+        Ok((self.enter(&store), first))
+    }
+
+    fn address(&self, block: u64) -> Option<Address> {
+        self.blocks().get(&block).map(|mapping| mapping.base)
+    }
+
     fn allocate_shared(&self, memory: TensorMemory, bytes: usize, kind: FdKind) -> Result<Block> {
         match kind == FdKind::DmaBuf && self.shared.settings.exports {
             true => self.allocate(memory, bytes),
