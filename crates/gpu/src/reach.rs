@@ -63,7 +63,7 @@ impl Gpu {
 }
 
 impl Reached {
-    /// Where the first byte is: for Vulkan, [`crate::vulkan::Vulkan::buffer_of`] has the buffer of the
+    /// Where the first byte is: [`Gpu::address_of`] has its address; for Vulkan, [`crate::vulkan::Vulkan::buffer_of`] has the buffer of the
     /// block.
     pub fn place(&self) -> DevicePlace {
         self.place

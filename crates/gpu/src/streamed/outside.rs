@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use tenure_memory::{DeviceFault, Error, Result, TensorMemory};
 
 use super::{Code, Handle, Owned, Streamed};
-use crate::device::{Block, Device, FdKind, IpcHandle};
+use crate::device::{Address, Block, Device, FdKind, IpcHandle};
 use crate::share::dma_bytes;
 
 /// `CUDA_EXTERNAL_MEMORY_HANDLE_DESC`, `hipExternalMemoryHandleDesc`.
@@ -114,6 +114,10 @@ pub(super) enum Kind {
     External(External),
     /// Another process's.
     Ipc,
+    /// Main memory, registered by its address there.
+    Host(Address),
+    /// Another library's, on this device: nothing is to be given back.
+    Foreign,
 }
 
 /// Memory of a descriptor.
@@ -136,7 +140,11 @@ impl Streamed {
         let peer = peer.filter(|peer| peer.properties.vendor == self.properties.vendor);
         let peer = peer.ok_or_else(|| self.lacks(what, "way to do it"))?;
         let known = peer.blocks().get(&block).map(|place| {
-            let far = !matches!(&place.kind, Kind::Own(memory) if *memory != TensorMemory::Device);
+            let far = match &place.kind {
+                Kind::Own(memory) => *memory == TensorMemory::Device,
+                Kind::Host(_) => false,
+                _ => true,
+            };
             (place.address, place.bytes, far)
         });
         let unknown = || peer.properties.fault(what, DeviceFault::OtherDevice);
@@ -146,7 +154,10 @@ impl Streamed {
         // Pinned and managed memory has one address everywhere.
         let context = if far { theirs } else { own.context };
         let number = peer.properties.id.cast_signed();
-        if context != own.context && (self.functions.choose)() == 0 && (own.can_access)(number) {
+        if context != own.context
+            && let Ok(_current) = self.functions.current()
+            && (own.can_access)(number)
+        {
             let code = (own.enable_access)(theirs);
             if code != 0 && code != ALREADY {
                 tracing::debug!("{what}: by a detour, the driver answers {code}");
@@ -186,7 +197,7 @@ impl Streamed {
         let wanted = ExternalMemory { kind: number, handle, size, flags, reserved: [0; 16] };
         let size = bytes as c_ulonglong;
         let all = ExternalBuffer { offset: 0, size, flags: 0, reserved: [0; 16] };
-        self.check(what, (self.functions.choose)())?;
+        let _current = self.current(what)?;
         let (mut memory, mut address) = (std::ptr::null_mut(), 0);
         // SAFETY: structures of the driver's header that live until the call returns; places are
         // ours; the descriptor is open.
@@ -221,7 +232,7 @@ impl Streamed {
         let other = || self.lacks(what, "handle for this: only device memory of its own has one");
         let (address, bytes) = known.ok_or_else(other)?;
         let mut handle = [0; 64];
-        self.check(what, (self.functions.choose)())?;
+        let _current = self.current(what)?;
         // SAFETY: a place for 64 bytes; the address of an allocation that exists.
         self.check(what, unsafe { (self.functions.outside.get_ipc)(&mut handle, address) })?;
         Ok((handle, bytes))
@@ -234,7 +245,7 @@ impl Streamed {
     pub(super) unsafe fn ipc_block(&self, handle: &IpcHandle, bytes: usize) -> Result<Block> {
         let what = "importing shared memory";
         let outside = &self.functions.outside;
-        self.check(what, (self.functions.choose)())?;
+        let _current = self.current(what)?;
         let (mut address, mut first, mut room) = (0, 0, 0);
         // SAFETY: a handle of the driver, by the caller's promise; places are ours.
         unsafe {

@@ -63,11 +63,10 @@ impl Vulkan {
         let all = loader.devices().map_err(|why| missing(&why))?;
         let count = all.len();
         let Some((physical, found)) = all.into_iter().nth(number as usize) else {
-            let name = format!("there are {count} devices, counted from 0, and none is {number}");
-            return Err(refused(DeviceFault::Answer { code: i64::from(number), name }));
+            return Err(refused(DeviceFault::NoDevice { number, devices: count }));
         };
         if let Some(why) = &found.unusable {
-            return Err(refused(DeviceFault::Answer { code: 0, name: why.clone() }));
+            return Err(refused(DeviceFault::Unusable(format!("{}: {why}", found.name))));
         }
         Vulkan::make(loader, physical, &found).map_err(|error| refused(fault(error)))
     }

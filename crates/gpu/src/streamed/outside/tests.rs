@@ -2,7 +2,7 @@
 //! is called for which block, and that every descriptor and mapping is given back.
 #![expect(unsafe_code, reason = "a driver in main memory, by address")]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::os::fd::{AsFd, FromRawFd};
@@ -13,15 +13,26 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use tenure_memory::DeviceVendor;
 
 use super::*;
+use crate::Gpu;
 use crate::device::Task;
-use crate::streamed::{Functions, Seen, load};
+use crate::streamed::{Functions, Host, Seen, load};
 
 const INVALID: Code = 1;
+const CONTEXT_GONE: Code = 201;
+
+/// Aligned as drivers do it.
+#[derive(Clone, Copy)]
+#[repr(align(256))]
+struct Lot(#[expect(dead_code, reason = "reached by address")] [u64; 32]);
 
 thread_local! {
     /// What was called; and the allocations of the driver, by address.
     static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(vec![]) };
-    static HEAP: RefCell<HashMap<usize, Box<[u64]>>> = RefCell::default();
+    static HEAP: RefCell<HashMap<usize, Box<[Lot]>>> = RefCell::default();
+    /// The context of this thread; whether ours was destroyed; and which copy fails.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+    static GONE: Cell<bool> = const { Cell::new(false) };
+    static RECORDS: Cell<Code> = const { Cell::new(0) };
 }
 
 fn called(what: &'static str) -> Code {
@@ -39,7 +50,10 @@ fn calls(what: &str) -> usize {
 }
 
 unsafe extern "C" fn malloc(place: *mut usize, bytes: usize) -> Code {
-    let mut memory = vec![0u64; bytes.div_ceil(8)].into_boxed_slice();
+    if bytes > 1 << 40 {
+        return super::super::OUT_OF_MEMORY;
+    }
+    let mut memory = vec![Lot([0; 32]); bytes.div_ceil(size_of::<Lot>())].into_boxed_slice();
     let address = memory.as_mut_ptr().expose_provenance();
     HEAP.with_borrow_mut(|heap| heap.insert(address, memory));
     // SAFETY: the caller's place.
@@ -76,6 +90,34 @@ unsafe extern "C" fn nothing(_handle: Handle) -> Code {
 }
 
 unsafe extern "C" fn record(_event: Handle, _stream: Handle) -> Code {
+    RECORDS.get()
+}
+
+unsafe extern "C" fn finish(_stream: Handle) -> Code {
+    called("finish")
+}
+
+unsafe extern "C" fn room(free: *mut usize, all: *mut usize) -> Code {
+    // SAFETY: the caller's places.
+    unsafe {
+        free.write(12_345);
+        all.write(1 << 30);
+    }
+    0
+}
+
+unsafe extern "C" fn register(_address: usize, _bytes: usize, flags: c_uint) -> Code {
+    assert_eq!(flags, 3);
+    called("register")
+}
+
+unsafe extern "C" fn unregister(_address: usize) -> Code {
+    called("unregister")
+}
+
+unsafe extern "C" fn host_address(place: *mut usize, address: usize, _flags: c_uint) -> Code {
+    // SAFETY: the caller's place.
+    unsafe { place.write(address) };
     0
 }
 
@@ -157,7 +199,7 @@ unsafe extern "C" fn close_ipc(_address: usize) -> Code {
 }
 
 unsafe extern "C" fn range(first: *mut usize, bytes: *mut usize, address: usize) -> Code {
-    let found = HEAP.with_borrow(|heap| heap.get(&address).map(|memory| memory.len() * 8));
+    let found = HEAP.with_borrow(|heap| heap.get(&address).map(|memory| size_of_val(&**memory)));
     // SAFETY: the caller's places.
     unsafe {
         first.write(address);
@@ -193,7 +235,14 @@ fn device(number: u32, context: usize, vendor: DeviceVendor) -> Streamed {
         range,
     };
     let functions = Functions {
-        choose: Box::new(|| 0),
+        enter: Box::new(move || {
+            if GONE.get() {
+                return Err(CONTEXT_GONE);
+            }
+            Ok(CURRENT.replace(context))
+        }),
+        leave: Box::new(|before| CURRENT.set(before)),
+        room,
         malloc,
         free: free_it,
         malloc_host: malloc_with,
@@ -205,19 +254,29 @@ fn device(number: u32, context: usize, vendor: DeviceVendor) -> Streamed {
         }),
         fill,
         stream: make,
+        finish,
         end_stream: nothing,
         event: make,
         record,
         query: nothing,
         synchronize: nothing,
         end_event: nothing,
+        host: Host { register, unregister, address: host_address },
         outside,
         close: Box::new(|| ()),
         _library: library,
     };
     let (name, uuid) = ("in main memory".to_owned(), [number as u8; 16]);
-    let seen =
-        Seen { number, name, bytes: 1 << 30, integrated: cuda, managed: true, uuid, dma: cuda };
+    let seen = Seen {
+        number,
+        name,
+        bytes: 1 << 30,
+        integrated: cuda,
+        managed: true,
+        uuid,
+        host: true,
+        dma: cuda,
+    };
     Streamed::new(seen.properties("1", vendor), functions).unwrap()
 }
 
@@ -354,4 +413,82 @@ fn handles_are_of_whole_blocks_and_are_closed() {
     assert!(here.ipc(pinned).is_err() && here.ipc(999).is_err());
     let again = open(&handle, bytes).unwrap();
     assert!(there.ipc(again.id).is_err());
+}
+
+#[test]
+fn main_memory_is_registered_once_and_let_go_of_before_it_goes() {
+    use tenure_memory::Access::KernelRead;
+    use tenure_memory::TensorMemory::{Device, Mem};
+    let gpu = Gpu::over(device(0, 10, DeviceVendor::Cuda)).unwrap();
+    let here = tenure_tensor::Tensor::<u8>::new(&[1 << 20], Some(Mem), None).unwrap();
+    here.fill(5).unwrap();
+    let there = gpu.to(&here, Device).unwrap();
+    here.copy_from(&there).unwrap();
+    assert_eq!((calls("register"), gpu.staging().misses, gpu.imports().hits), (1, 0, 1));
+    // What kernels are given is an address: here that of main memory itself.
+    let reached = gpu.reach(here.buffer(), KernelRead).unwrap();
+    let address = gpu.address_of(&reached).unwrap();
+    assert_eq!(address.0, here.buffer().hold(KernelRead, 0..1).unwrap().address());
+    drop(reached);
+    let part = there.slice(0, 100..200).unwrap();
+    let reached = gpu.reach(part.buffer(), KernelRead).unwrap();
+    let first = there.buffer().raw().unwrap().device_address().unwrap();
+    let address = gpu.address_of(&reached).unwrap().0;
+    assert_eq!(address.addr().get(), first.addr().get() + part.buffer().start());
+    drop(reached);
+    assert_eq!(calls("unregister"), 0);
+    drop(here);
+    assert_eq!((calls("unregister"), gpu.imports().imported), (1, 0));
+}
+
+#[test]
+fn what_the_program_had_chosen_is_chosen_again() {
+    CURRENT.set(77);
+    let device = device(0, 10, DeviceVendor::Cuda);
+    let block = filled(&device, TensorMemory::Device, [7; 4]);
+    assert_eq!((first_word(&device, block), CURRENT.get()), (0x0707_0707, 77));
+    drop(device);
+    assert_eq!(CURRENT.get(), 77);
+}
+
+#[test]
+fn work_whose_event_is_not_recorded_is_waited_for() {
+    let device = device(0, 10, DeviceVendor::Cuda);
+    let block = filled(&device, TensorMemory::Device, [7; 4]);
+    calls("finish");
+    RECORDS.set(INVALID);
+    // SAFETY: inside the block, which exists.
+    let begun =
+        unsafe { device.submit(0, &[Task::Fill { to: (block, 0), bytes: 4, pattern: [1; 4] }]) };
+    RECORDS.set(0);
+    assert!(begun.is_err());
+    assert_eq!(calls("finish"), 1);
+}
+
+#[test]
+fn a_context_that_was_destroyed_is_a_lost_device() {
+    let gpu = Gpu::over(device(0, 10, DeviceVendor::Cuda)).unwrap();
+    let here = tenure_tensor::Tensor::<u8>::new(&[100], None, None).unwrap();
+    let there = gpu.to(&here, TensorMemory::Device).unwrap();
+    GONE.set(true);
+    let fault = |error: tenure_tensor::Error| match error {
+        tenure_tensor::Error::Memory(Error::Device { fault, .. }) => fault,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(fault(here.copy_from(&there).unwrap_err()), DeviceFault::Lost);
+    assert_eq!(fault(gpu.to(&here, TensorMemory::Device).unwrap_err()), DeviceFault::Lost);
+    // Tensors go after it.
+    drop((there, gpu));
+    GONE.set(false);
+}
+
+#[test]
+fn a_device_without_room_says_how_much_there_is() {
+    let device = device(0, 10, DeviceVendor::Cuda);
+    let full = |memory| match device.allocate(memory, 1 << 41) {
+        Err(Error::OutOfMemory { available, .. }) => available,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(full(TensorMemory::Device), Some(12_345));
+    assert_eq!(full(TensorMemory::Pinned), None);
 }
