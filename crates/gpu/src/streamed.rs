@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use libloading::Library;
 use tenure_memory::{DeviceFault, Error, Result, TensorMemory};
 
 use crate::device::{Address, Block, Device, FdKind, IpcHandle, Properties, Task, Work};
@@ -20,12 +19,14 @@ pub(crate) use crate::library::{function, load};
 
 mod answers;
 mod current;
+mod functions;
 mod host;
 mod outside;
 mod seen;
 
 pub(crate) use answers::{count, text};
-use current::{Current, Enter, Leave};
+use current::Current;
+pub(crate) use functions::Functions;
 pub(crate) use host::Host;
 use outside::{External, Kind, Place};
 pub(crate) use outside::{FdTypes, Outside};
@@ -39,42 +40,6 @@ pub(crate) type Handle = *mut c_void;
 /// Numbers that both drivers share.
 const OUT_OF_MEMORY: Code = 2;
 const NOT_READY: Code = 600;
-
-/// What both drivers can do. Addresses are numbers, as CUDA has them; for HIP they are pointers,
-/// which are passed in the same way.
-pub(crate) struct Functions {
-    /// Makes the device the one that calls of this thread are for, and gives what was it before.
-    pub(crate) enter: Enter,
-    pub(crate) leave: Leave,
-    /// Free bytes of the device, and all.
-    pub(crate) room: unsafe extern "C" fn(*mut usize, *mut usize) -> Code,
-    pub(crate) malloc: unsafe extern "C" fn(*mut usize, usize) -> Code,
-    pub(crate) free: unsafe extern "C" fn(usize) -> Code,
-    pub(crate) malloc_host: unsafe extern "C" fn(*mut usize, usize, c_uint) -> Code,
-    pub(crate) free_host: unsafe extern "C" fn(usize) -> Code,
-    pub(crate) malloc_managed: unsafe extern "C" fn(*mut usize, usize, c_uint) -> Code,
-    /// To, from, bytes, stream.
-    pub(crate) copy: Box<dyn Fn(usize, usize, usize, Handle) -> Code + Send + Sync>,
-    /// To, pattern, words, stream.
-    pub(crate) fill: unsafe extern "C" fn(usize, c_uint, usize, Handle) -> Code,
-    pub(crate) stream: unsafe extern "C" fn(*mut Handle, c_uint) -> Code,
-    /// Waits for all work of a stream.
-    pub(crate) finish: unsafe extern "C" fn(Handle) -> Code,
-    pub(crate) end_stream: unsafe extern "C" fn(Handle) -> Code,
-    pub(crate) event: unsafe extern "C" fn(*mut Handle, c_uint) -> Code,
-    pub(crate) record: unsafe extern "C" fn(Handle, Handle) -> Code,
-    pub(crate) query: unsafe extern "C" fn(Handle) -> Code,
-    pub(crate) synchronize: unsafe extern "C" fn(Handle) -> Code,
-    pub(crate) end_event: unsafe extern "C" fn(Handle) -> Code,
-    /// Main memory that is not the driver's.
-    pub(crate) host: Host,
-    /// Memory of other devices, other drivers and other processes.
-    pub(crate) outside: Outside,
-    /// What has to be done when the device is closed.
-    pub(crate) close: Box<dyn Fn() + Send + Sync>,
-    /// Keeps the functions loaded: dropped last.
-    pub(crate) _library: Arc<Library>,
-}
 
 /// Streams that do not wait for others.
 const NON_BLOCKING: c_uint = 1;
@@ -383,11 +348,12 @@ unsafe impl Device for Streamed {
             if code != NOT_READY {
                 // Work is over only when the device is lost; whatever else an event answers, its stream
                 // knows better.
-                // SAFETY: a stream of this device.
-                if code != 0
-                    && (fault(code) == DeviceFault::Lost
-                        || unsafe { (self.functions.finish)(own.stream.0) } != 0)
-                {
+                let over = code == 0 || {
+                    let lost = fault(code) == DeviceFault::Lost;
+                    // SAFETY: a stream of this device.
+                    !lost && unsafe { (self.functions.finish)(own.stream.0) } == 0
+                };
+                if !over {
                     self.check(what, code)?;
                 }
                 own.marks().open.retain(|(number, _)| *number > work.number);

@@ -1,7 +1,8 @@
 //! Who is told before an allocation goes: drivers that imported it have to let go of it first.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use super::RawBuffer;
-use crate::sync::{Mutex, lock};
 
 type Hook = Box<dyn FnOnce() + Send>;
 
@@ -12,8 +13,12 @@ pub(super) struct Watch {
 }
 
 impl Watch {
+    fn hooks(&self) -> MutexGuard<'_, Vec<(u64, Hook)>> {
+        self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn add(&self, who: u64, hook: Hook) -> bool {
-        let mut hooks = lock(&self.hooks);
+        let mut hooks = self.hooks();
         let new = hooks.iter().all(|(known, _)| *known != who);
         if new {
             hooks.push((who, hook));
@@ -23,7 +28,7 @@ impl Watch {
 
     /// Tells everybody, once.
     pub(super) fn tell(&self) {
-        let hooks = std::mem::take(&mut *lock(&self.hooks));
+        let hooks = std::mem::take(&mut *self.hooks());
         hooks.into_iter().for_each(|(_, hook)| hook());
     }
 }
