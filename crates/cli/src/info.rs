@@ -86,7 +86,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 }
 
 fn look(tree: &Tree) -> Report {
-    let memories = memories::memories();
+    let gpus = gpus::gpus();
+    let memories = memories::memories(&gpus);
     Report {
         version: env!("CARGO_PKG_VERSION"),
         system: system::system(),
@@ -97,7 +98,7 @@ fn look(tree: &Tree) -> Report {
         environment: environment::environment(),
         pages: pages::pages(tree),
         limits: limits::limits(tree),
-        gpus: gpus::gpus(),
+        gpus,
         devices: devices::devices(tree),
     }
 }

@@ -22,6 +22,23 @@ fn copies_between_spaces_are_measured_or_refused() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+#[ignore = "needs a device"]
+fn one_device_to_another_is_measured_and_none_spoils_the_others() {
+    let device = std::env::var("TENURE_TEST_DEVICE").unwrap_or_else(|_| "vulkan:0".to_owned());
+    let size = ["--size", "64x64x4", "--rounds", "1", "--quick", "--json"];
+    let all = [&["bench", "copy", &device, "cuda:77", &device][..], &size].concat();
+    let (out, errors, code) = run(&all);
+    assert_eq!((errors.as_str(), code), ("", Some(0)));
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let copies = report["copies"].as_array().unwrap();
+    let between = format!("{device} to {device}");
+    let both = copies.iter().filter(|copy| copy["device"] == between.as_str());
+    assert!(both.clone().count() == 2 && both.clone().all(|copy| copy["to"] == "device"));
+    assert!(copies.iter().any(|copy| copy["to"] == "pinned"));
+}
+
+#[test]
 fn a_quick_run_has_all_results() {
     let arguments = ["bench", "--quick", "--json", "--size", "64x48x3", "--rounds", "2"];
     let (out, errors, code) = run(&arguments);

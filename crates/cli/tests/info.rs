@@ -44,6 +44,15 @@ fn json_has_its_fields() {
             assert!(device["heaps"][0]["bytes"].as_u64().unwrap() > 0, "{device}");
         }
     }
+    // What is said of memories and spaces agrees with what is said of devices.
+    let there = report["gpus"].as_array().unwrap().iter().any(|kind| kind["works"] == true);
+    let works = |list: &str, name: &str| {
+        let all = report[list].as_array().unwrap();
+        all.iter().any(|entry| entry["name"] == name && entry["works"] == true)
+    };
+    for (list, name) in [("memories", "device"), ("memories", "pinned"), ("spaces", "gpu")] {
+        assert_eq!(works(list, name), there, "{list} {name}");
+    }
     for group in ["dma_heaps", "udmabuf", "graphics", "cameras"] {
         let group = &report["devices"][group];
         let empty = group["nodes"].as_array().unwrap().is_empty();
@@ -99,4 +108,25 @@ fn wide_terminals_are_used() {
     assert!(wide("120") > 80);
     assert!(wide("60") <= 60);
     assert_eq!(wide("nonsense"), 80);
+}
+
+/// `tests/gpu/test` has the libraries, and puts them where the system finds them.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "needs the runtimes of NVIDIA and AMD, and a machine without their devices"]
+fn runtimes_without_their_devices_say_why() {
+    let report = json(&[]);
+    let reason = |name: &str| {
+        let kinds = report["gpus"].as_array().unwrap();
+        let kind = kinds.iter().find(|kind| kind["name"] == name).unwrap();
+        assert_eq!(kind["works"], false, "{kind}");
+        kind["reason"].as_str().unwrap().to_owned()
+    };
+    let (cuda, hip) = (reason("cuda"), reason("hip"));
+    assert!(cuda.starts_with("driver too old: libcudart.so.1"), "{cuda}");
+    assert!(cuda.contains("answers 35"), "{cuda}");
+    assert!(hip.starts_with("no device: libamdhip64.so"), "{hip}");
+    let (out, _, code) = run(&["info"]);
+    assert_eq!(code, Some(0));
+    assert!(out.contains("CUDA") && out.contains("driver too old"), "{out}");
 }

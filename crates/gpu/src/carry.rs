@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 use tenure_memory::{
-    After, Allocator, Buffer, Carrier, Carry, DeviceFault, Fence, Held, LogicalMemorySpace, Piece,
-    Pool, PoolLimits, PoolReport, RawBuffer, Result, Source, TensorMemory,
+    After, Allocator, Buffer, Carrier, Carry, DeviceFault, DeviceVendor, Fence, Held,
+    LogicalMemorySpace, Piece, Pool, PoolLimits, PoolReport, RawBuffer, Result, Source,
+    TensorMemory,
 };
 
 use crate::core::Core;
@@ -54,10 +55,6 @@ impl Courier {
         Courier { queued: true, ..self.on(self.queue) }
     }
 
-    pub(crate) fn queue(&self) -> usize {
-        self.queue
-    }
-
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
     }
@@ -83,7 +80,12 @@ impl Courier {
                 let at = (Some(hold.address()), start);
                 self.core.imports.place(&self.core, device, hold.raw(), at, false)
             })),
-            Held::Far(_) => Err(self.core.properties().fault("copying", DeviceFault::OtherDevice)),
+            Held::Far(hold) => {
+                let found =
+                    self.core.imports.far(&self.core, device, hold.raw(), hold.range().start);
+                let fault = || self.core.properties().fault("copying", DeviceFault::OtherDevice);
+                found.map(Some).ok_or_else(fault)
+            }
         }
     }
 
@@ -166,18 +168,27 @@ impl Carrier for Courier {
         self.core.number
     }
 
+    fn vendor(&self) -> Option<DeviceVendor> {
+        Some(self.core.properties().vendor)
+    }
+
+    fn queue(&self) -> usize {
+        self.queue
+    }
+
     fn allocator(self: Arc<Self>, space: LogicalMemorySpace) -> Option<Arc<dyn Allocator>> {
         let memory = self.core.properties().memory_in(space)?;
         Some(Arc::new(Maker::new(Arc::clone(&self.core), Some(self), memory)))
     }
 
     fn reaches(&self, raw: &RawBuffer) -> bool {
-        let Some(place) = raw.device_place() else { return false };
-        place.device == self.core.number
-            || self
-                .core
-                .device("copying")
-                .is_ok_and(|device| Core::peer(&self.core, device, place).is_some())
+        let Ok(device) = self.core.device("copying") else { return false };
+        match raw.device_place() {
+            Some(place) => {
+                place.device == self.core.number || Core::peer(&self.core, device, place).is_some()
+            }
+            None => self.core.imports.far(&self.core, device, raw, 0).is_some(),
+        }
     }
 
     fn staging(&self, bytes: usize) -> Result<Buffer> {

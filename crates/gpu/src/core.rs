@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tenure_memory::{DeviceFault, Error, Request, Result, TensorMemory, Why};
 
-use crate::device::{Device, FdKind, Properties, Task};
+use crate::device::{Device, FdKind, Properties, Task, release};
 use crate::heap::{Heap, HeapReport, Taken};
 use crate::imports::Imports;
 use crate::peers::{self, Peers};
+use crate::process;
 
 /// A device that is open.
 pub(crate) struct Core {
@@ -20,6 +21,7 @@ pub(crate) struct Core {
     pub(crate) peers: Peers,
     /// The process that opened it: drivers do not survive a fork.
     process: u32,
+    generation: u64,
 }
 
 impl Core {
@@ -27,9 +29,9 @@ impl Core {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let heaps = device.properties().memories.iter().map(|&memory| Heap::new(memory)).collect();
-        let process = std::process::id();
+        let (process, generation) = (std::process::id(), process::generation());
         let (imports, peers) = (Imports::default(), Peers::default());
-        let core = Arc::new(Core { number, device, heaps, imports, peers, process });
+        let core = Arc::new(Core { number, device, heaps, imports, peers, process, generation });
         peers::enter(&core);
         core
     }
@@ -39,7 +41,7 @@ impl Core {
     }
 
     fn here(&self) -> bool {
-        std::process::id() == self.process
+        process::generation() == self.generation
     }
 
     /// The device, in the process that opened it.
@@ -55,7 +57,10 @@ impl Core {
 
     pub(crate) fn heap(&self, memory: TensorMemory) -> Result<&Heap> {
         let why = match memory {
-            TensorMemory::Managed => "this device has no managed memory: use pinned or device",
+            TensorMemory::Managed => {
+                "this device has no managed memory that the CPU may use while the device works: use \
+                 pinned or device"
+            }
             TensorMemory::Pinned | TensorMemory::Device => "this device has no such memory",
             _ => "a device makes device, pinned and managed memory only",
         };
@@ -79,7 +84,7 @@ impl Core {
         let device = self.device("allocating")?;
         let block = device.allocate_shared(memory, crate::share::room(request.bytes()), kind)?;
         if request.align() > block.align {
-            device.free(block.id);
+            release(device, block.id);
             return Err(Error::BadRequest { bytes: request.bytes(), align: request.align() });
         }
         Ok(Taken::whole(&block))
@@ -96,20 +101,20 @@ impl Core {
     /// Gives a block back to the driver, after whoever reached it from another device.
     fn free(&self, block: u64) {
         self.peers.recall(self.number, block);
-        self.device.free(block);
+        release(self.device.as_ref(), block);
     }
 
     pub(crate) fn reports(&self) -> Vec<HeapReport> {
         self.heaps.iter().map(Heap::report).collect()
     }
 
-    /// Zeroes part of a block that was just taken, and waits.
-    pub(crate) fn zero(&self, taken: &Taken, bytes: usize) -> Result<()> {
+    /// Zeroes part of a block that was just taken, by a queue, and waits.
+    pub(crate) fn zero(&self, queue: usize, taken: &Taken, bytes: usize) -> Result<()> {
         let device = self.device("filling")?;
         // Parts are whole granules, so that there is room for the last word.
         let (to, bytes) = ((taken.block, taken.offset), bytes.next_multiple_of(4));
         if bytes > 0 {
-            crate::carry::run(device, 0, &[Task::Fill { to, bytes, pattern: [0; 4] }])?;
+            crate::carry::run(device, queue, &[Task::Fill { to, bytes, pattern: [0; 4] }])?;
         }
         Ok(())
     }

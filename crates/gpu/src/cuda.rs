@@ -12,7 +12,7 @@ use libloading::Library;
 use tenure_memory::{DeviceFault, DeviceVendor, Error, Result};
 
 use crate::streamed::{
-    Code, FdTypes, Functions, Outside, Seen, Streamed, count, function, load, text,
+    Code, FdTypes, Functions, Host, Outside, Seen, Streamed, count, function, load, text,
 };
 use crate::{Gpu, Listed, Missing};
 
@@ -31,6 +31,12 @@ const DMA_BUF_FD: c_int = 9;
 
 const INTEGRATED: c_int = 18;
 const MANAGED: c_int = 83;
+/// Whether the CPU may use managed memory while the device works: elsewhere it would fault.
+const CONCURRENT_MANAGED: c_int = 89;
+const HOST_REGISTER: c_int = 99;
+
+/// `CUDA_ERROR_NOT_INITIALIZED`.
+const NOT_INITIALIZED: Code = 3;
 
 /// `CUcontext`.
 type Context = *mut c_void;
@@ -52,19 +58,15 @@ pub fn survey() -> Result<Vec<Listed>, Missing> {
 /// # Errors
 /// If it is not there, or the driver fails.
 pub fn open(number: u32) -> Result<Gpu> {
-    let refused = |name: String| Error::Device {
-        device: "CUDA".into(),
-        what: "opening a device",
-        fault: DeviceFault::Answer { code: i64::from(number), name },
-    };
-    let driver = Driver::new().map_err(|why| refused(why.to_string()))?;
-    let all = driver.all().map_err(|why| refused(why.to_string()))?;
+    let fault = |fault| Error::Device { device: "CUDA".into(), what: "opening a device", fault };
+    let refused = |why: Missing| fault(DeviceFault::Unusable(why.to_string()));
+    let driver = Driver::new().map_err(refused)?;
+    let all = driver.all().map_err(refused)?;
     let count = all.len();
-    let seen = all.into_iter().find(|seen| seen.number == number).ok_or_else(|| {
-        refused(format!("there are {count} devices, counted from 0, and none is {number}"))
-    })?;
+    let seen = all.into_iter().find(|seen| seen.number == number);
+    let seen = seen.ok_or_else(|| fault(DeviceFault::NoDevice { number, devices: count }))?;
     let properties = seen.properties(&driver.words(), DeviceVendor::Cuda);
-    let functions = driver.functions(number, seen.dma).map_err(|why| refused(why.to_string()))?;
+    let functions = driver.functions(number, seen.dma).map_err(refused)?;
     Gpu::over(Streamed::new(properties, functions)?)
 }
 
@@ -138,7 +140,7 @@ impl Driver {
         };
         let (mut device, mut bytes, mut uuid) = (0, 0usize, [0u8; 16]);
         let mut name = [0 as c_char; 256];
-        let (mut integrated, mut managed) = (0, 0);
+        let (mut integrated, mut managed, mut concurrent, mut host) = (0, 0, 0, 0);
         // SAFETY: as in `new`.
         unsafe {
             let get: unsafe extern "C" fn(*mut c_int, c_int) -> Code =
@@ -157,11 +159,14 @@ impl Driver {
                 function(library, "cuDeviceGetAttribute", DRIVER)?;
             failed("cuDeviceGetAttribute", ask(&mut integrated, INTEGRATED, device))?;
             failed("cuDeviceGetAttribute", ask(&mut managed, MANAGED, device))?;
+            failed("cuDeviceGetAttribute", ask(&mut concurrent, CONCURRENT_MANAGED, device))?;
+            failed("cuDeviceGetAttribute", ask(&mut host, HOST_REGISTER, device))?;
         }
         let (name, bytes) = (text(&name), bytes as u64);
-        let (integrated, managed) = (integrated != 0, managed != 0);
+        let (integrated, host) = (integrated != 0, host != 0);
+        let managed = managed != 0 && concurrent != 0;
         let dma = integrated && self.version >= OLDEST_DMA;
-        Ok(Seen { number, name, bytes, integrated, managed, uuid, dma })
+        Ok(Seen { number, name, bytes, integrated, managed, uuid, host, dma })
     }
 
     /// The functions for one device, in its primary context: the one that everybody else uses.
@@ -175,12 +180,18 @@ impl Driver {
                 function(library, "cuDevicePrimaryCtxRetain", DRIVER)?;
             let release: unsafe extern "C" fn(c_int) -> Code =
                 function(library, "cuDevicePrimaryCtxRelease_v2", DRIVER)?;
-            let choose: unsafe extern "C" fn(Context) -> Code =
-                function(library, "cuCtxSetCurrent", DRIVER)?;
+            let push: unsafe extern "C" fn(Context) -> Code =
+                function(library, "cuCtxPushCurrent_v2", DRIVER)?;
+            let pop: unsafe extern "C" fn(*mut Context) -> Code =
+                function(library, "cuCtxPopCurrent_v2", DRIVER)?;
             let copy: unsafe extern "C" fn(usize, usize, usize, *mut c_void) -> Code =
                 function(library, "cuMemcpyAsync", DRIVER)?;
             let find = Functions {
-                choose: Box::new(|| 0),
+                enter: Box::new(|| Err(NOT_INITIALIZED)),
+                leave: Box::new(move |_| {
+                    pop(&mut std::ptr::null_mut());
+                }),
+                room: function(library, "cuMemGetInfo_v2", DRIVER)?,
                 malloc: function(library, "cuMemAlloc_v2", DRIVER)?,
                 free: function(library, "cuMemFree_v2", DRIVER)?,
                 malloc_host: function(library, "cuMemHostAlloc", DRIVER)?,
@@ -189,12 +200,18 @@ impl Driver {
                 copy: Box::new(move |to, from, bytes, stream| copy(to, from, bytes, stream)),
                 fill: function(library, "cuMemsetD32Async", DRIVER)?,
                 stream: function(library, "cuStreamCreate", DRIVER)?,
+                finish: function(library, "cuStreamSynchronize", DRIVER)?,
                 end_stream: function(library, "cuStreamDestroy_v2", DRIVER)?,
                 event: function(library, "cuEventCreate", DRIVER)?,
                 record: function(library, "cuEventRecord", DRIVER)?,
                 query: function(library, "cuEventQuery", DRIVER)?,
                 synchronize: function(library, "cuEventSynchronize", DRIVER)?,
                 end_event: function(library, "cuEventDestroy_v2", DRIVER)?,
+                host: Host {
+                    register: function(library, "cuMemHostRegister_v2", DRIVER)?,
+                    unregister: function(library, "cuMemHostUnregister", DRIVER)?,
+                    address: function(library, "cuMemHostGetDevicePointer_v2", DRIVER)?,
+                },
                 outside: self.outside(device, dma)?,
                 close: Box::new(|| ()),
                 _library: Arc::clone(library),
@@ -208,7 +225,13 @@ impl Driver {
             // A number, so that it goes between threads.
             let context = context.expose_provenance();
             Ok(Functions {
-                choose: Box::new(move || choose(std::ptr::with_exposed_provenance_mut(context))),
+                // Contexts are a stack: what was current comes again when ours is taken off.
+                enter: Box::new(move || {
+                    match push(std::ptr::with_exposed_provenance_mut(context)) {
+                        0 => Ok(0),
+                        code => Err(code),
+                    }
+                }),
                 close: Box::new(move || {
                     release(device);
                 }),

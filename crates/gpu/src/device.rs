@@ -179,8 +179,12 @@ pub unsafe trait Device: Any + Send + Sync {
     /// [`Error::OutOfMemory`] if there is no room, otherwise [`Error::Device`].
     fn allocate(&self, memory: TensorMemory, bytes: usize) -> Result<Block>;
 
-    /// Gives a block back that no work uses any more.
-    fn free(&self, block: u64);
+    /// Gives a block back; one that is not there is passed over.
+    ///
+    /// # Safety
+    /// No work uses the block any more, nobody its `host` address or what [`Device::near`] gave, and
+    /// what other devices made of it with [`Device::import_peer`] was freed before.
+    unsafe fn free(&self, block: u64);
 
     /// Where the CPU finds the bytes of a block although they are the device's: for devices in
     /// software, which are the CPU. The address is valid for reads and writes of the block's bytes,
@@ -202,11 +206,35 @@ pub unsafe trait Device: Any + Send + Sync {
         Err(self.properties().fault("importing main memory", DeviceFault::Lacks("way to do it")))
     }
 
+    /// Makes memory that another library allocated on this very device a block, without a copy: by its
+    /// address, or by its handle where the vendor's memory has those. Gives its number, and which byte of
+    /// it is the first.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if it cannot.
+    ///
+    /// # Safety
+    /// The bytes must be valid for the device, for as long as work uses the block.
+    unsafe fn import_own(&self, _name: NonNull<u8>, _bytes: usize) -> Result<(u64, usize)> {
+        let fault = DeviceFault::Lacks("way to reach memory of another library");
+        Err(self.properties().fault("importing memory", fault))
+    }
+
+    /// Where a block is for the device, on devices whose memory has addresses: what kernels are given.
+    fn address(&self, _block: u64) -> Option<Address> {
+        None
+    }
+
     /// Makes memory of a descriptor a block, without a copy.
     ///
     /// # Errors
-    /// [`Error::Device`] if it cannot, or the descriptor is not what it is said to be.
-    fn import_fd(&self, _fd: BorrowedFd<'_>, _kind: FdKind, _bytes: usize) -> Result<Block> {
+    /// [`Error::Device`] if it cannot, [`Error::OutOfBounds`] if a DMA-BUF has fewer bytes.
+    ///
+    /// # Safety
+    /// An opaque descriptor must be one that the same driver exported, of memory that it was asked so
+    /// many bytes for: drivers believe what they are told about their own. DMA-BUFs are looked at, and
+    /// may be any descriptor.
+    unsafe fn import_fd(&self, _fd: BorrowedFd<'_>, _kind: FdKind, _bytes: usize) -> Result<Block> {
         Err(self.properties().fault("importing a descriptor", DeviceFault::Lacks("way to do it")))
     }
 
@@ -287,4 +315,11 @@ pub unsafe trait Device: Any + Send + Sync {
     /// # Errors
     /// [`Error::Device`] if the device is lost; its work is then over, done or not.
     fn wait(&self, work: Work, timeout: Option<Duration>) -> Result<bool>;
+}
+
+/// Gives a block back to its driver: for whoever made it, and knows that it was the last to use it.
+pub(crate) fn release(device: &dyn Device, block: u64) {
+    // SAFETY: heaps, imports and peers each free what they made themselves, once, after the last part
+    // or hold of it is gone, which the parts and holds of copies on their way are too.
+    unsafe { device.free(block) };
 }

@@ -24,6 +24,8 @@ const DEDICATED: c_uint = 0x9581;
 const OPAQUE_FD: c_uint = 0x9586;
 /// A binding that drawing does not look at.
 const COPY_WRITE_BUFFER: c_uint = 0x8F37;
+/// `GL_COPY_WRITE_BUFFER_BINDING` has the same number.
+const COPY_WRITE_BUFFER_BINDING: c_uint = COPY_WRITE_BUFFER;
 
 type Names = unsafe extern "system" fn(c_int, *mut c_uint);
 type Delete = unsafe extern "system" fn(c_int, *const c_uint);
@@ -209,10 +211,13 @@ impl Gpu {
             }
             let _ = exported.fd.into_raw_fd();
             (functions.make_buffers)(1, &mut buffer.name);
+            let mut before = 0;
+            (functions.get_integer)(COPY_WRITE_BUFFER_BINDING, &mut before);
             (functions.bind_buffer)(COPY_WRITE_BUFFER, buffer.name);
             let bytes = isize::try_from(exported.bytes).unwrap_or(isize::MAX);
             (functions.storage)(COPY_WRITE_BUFFER, bytes, buffer.memory, 0);
-            (functions.bind_buffer)(COPY_WRITE_BUFFER, 0);
+            // As the caller had it.
+            (functions.bind_buffer)(COPY_WRITE_BUFFER, before.cast_unsigned());
             if let Err(refused) = functions.check() {
                 buffer.delete();
                 return Err(fault(refused));

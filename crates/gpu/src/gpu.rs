@@ -11,10 +11,11 @@ use tenure_tensor::{ElementKind, Tensor};
 
 use crate::carry::Courier;
 use crate::core::Core;
-use crate::device::{Device, Properties};
+use crate::device::{Address, Device, Properties};
 use crate::heap::HeapReport;
 use crate::imports::ImportReport;
 use crate::memory::Maker;
+use crate::reach::Reached;
 
 /// A device that is open; cheap to clone. Its memory keeps it open: it may be dropped before its
 /// tensors.
@@ -80,10 +81,17 @@ impl Gpu {
         Ok(Gpu { courier: Arc::new(self.courier.on(queue)) })
     }
 
-    /// This device, with copies on a queue for copies: for the arenas of a plan's copy lane. Where
-    /// there is one queue for everything, that.
+    /// This device, with copies on a queue for copies: for the arenas of a plan's copy lane, as
+    /// `Gpu::lanes` (feature `plan`) has them. Where there is one queue for everything, that.
     pub fn for_copies(&self) -> Gpu {
         let queue = usize::from(self.properties().queues > 1);
+        Gpu { courier: Arc::new(self.courier.on(queue)) }
+    }
+
+    /// This device, with copies on the queue for copies that [`Gpu::for_copies`] leaves free, where there
+    /// is one for each direction: for what is read back while the next is sent.
+    pub fn for_downloads(&self) -> Gpu {
+        let queue = self.properties().queues.saturating_sub(1).min(2);
         Gpu { courier: Arc::new(self.courier.on(queue)) }
     }
 
@@ -160,6 +168,15 @@ impl Gpu {
         memory: TensorMemory,
     ) -> tenure_tensor::Result<(Tensor<E>, Fence)> {
         tensor.to_in_later(self.allocator(memory)?.as_ref())
+    }
+
+    /// Where bytes that the device reaches begin for its kernels, on devices whose memory has addresses:
+    /// CUDA, HIP and OpenCL. Vulkan has buffers: [`crate::vulkan::Vulkan::buffer_of`].
+    pub fn address_of(&self, reached: &Reached) -> Option<Address> {
+        let place = reached.place();
+        let device = self.device("reaching memory").ok();
+        let base = device.filter(|_| place.device == self.number())?.address(place.block)?;
+        Some(Address(base.0.map_addr(|base| base.saturating_add(place.offset))))
     }
 
     /// How its memories are divided now.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tenure_memory::tlsf::{self, Tlsf};
 use tenure_memory::{Error, Request, Result, TensorMemory};
 
-use crate::device::{Address, Block, Device};
+use crate::device::{Address, Block, Device, release};
 
 /// What a device's memory looks like from inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl Heap {
             }
         };
         let Some(taken) = chunk.divide(slot, bytes, align) else {
-            device.free(chunk.block.id);
+            release(device, chunk.block.id);
             let (memory, available) = (self.memory, Some(chunk.block.bytes as u64));
             return Err(Error::OutOfMemory { memory, bytes: room, available, source: None });
         };

@@ -10,7 +10,7 @@ use libloading::Library;
 use tenure_memory::{DeviceFault, DeviceVendor, Error, Result};
 
 use crate::streamed::{
-    Code, FdTypes, Functions, Outside, Seen, Streamed, count, function, load, text,
+    Code, FdTypes, Functions, Host, Outside, Seen, Streamed, count, function, load, text,
 };
 use crate::{Gpu, Listed, Missing};
 
@@ -20,6 +20,15 @@ const NEEDS: &str = "an AMD driver as new as itself";
 
 /// `hipExternalMemoryHandleTypeOpaqueFd`: DMA-BUFs too, which is what drivers of AMD export.
 const OPAQUE_FD: c_int = 1;
+
+/// The numbers of attributes since 5.0: `hipDeviceAttributeConcurrentManagedAccess` (whether the CPU may
+/// use managed memory while the device works), `hipDeviceAttributeIntegrated` and
+/// `hipDeviceAttributeManagedMemory`.
+const CONCURRENT_MANAGED: c_int = 9;
+const INTEGRATED: c_int = 16;
+const MANAGED: c_int = 24;
+/// 5.0, as runtimes say it.
+const OLDEST_ATTRIBUTES: c_int = 50_000_000;
 
 /// `hipMemcpyDefault`: the runtime knows whose address it is.
 const ANYWHERE: c_int = 4;
@@ -41,19 +50,15 @@ pub fn survey() -> Result<Vec<Listed>, Missing> {
 /// # Errors
 /// If it is not there, or the driver fails.
 pub fn open(number: u32) -> Result<Gpu> {
-    let refused = |name: String| Error::Device {
-        device: "HIP".into(),
-        what: "opening a device",
-        fault: DeviceFault::Answer { code: i64::from(number), name },
-    };
-    let runtime = Runtime::new(&LIBRARIES).map_err(|why| refused(why.to_string()))?;
-    let all = runtime.all().map_err(|why| refused(why.to_string()))?;
+    let fault = |fault| Error::Device { device: "HIP".into(), what: "opening a device", fault };
+    let refused = |why: Missing| fault(DeviceFault::Unusable(why.to_string()));
+    let runtime = Runtime::new(&LIBRARIES).map_err(refused)?;
+    let all = runtime.all().map_err(refused)?;
     let count = all.len();
-    let seen = all.into_iter().find(|seen| seen.number == number).ok_or_else(|| {
-        refused(format!("there are {count} devices, counted from 0, and none is {number}"))
-    })?;
+    let seen = all.into_iter().find(|seen| seen.number == number);
+    let seen = seen.ok_or_else(|| fault(DeviceFault::NoDevice { number, devices: count }))?;
     let properties = seen.properties(&runtime.words(), DeviceVendor::Rocm);
-    let functions = runtime.functions(number).map_err(|why| refused(why.to_string()))?;
+    let functions = runtime.functions(number).map_err(refused)?;
     Gpu::over(Streamed::new(properties, functions)?)
 }
 
@@ -86,24 +91,23 @@ impl Runtime {
         unsafe { function(&self.library, name, &self.name) }
     }
 
-    fn words(&self) -> String {
+    fn version(&self) -> Option<c_int> {
         let mut version = 0;
         // SAFETY: functions have the types of HIP's header, here and below; places are ours.
-        let code = unsafe {
-            match self.function::<Ask>("hipRuntimeGetVersion") {
-                Ok(ask) => ask(&mut version),
-                Err(_) => -1,
-            }
-        };
-        match code {
-            0 => format!("{}, version {version}", self.name),
-            _ => self.name.clone(),
+        let code = unsafe { self.function::<Ask>("hipRuntimeGetVersion").ok()?(&mut version) };
+        (code == 0).then_some(version)
+    }
+
+    fn words(&self) -> String {
+        match self.version() {
+            Some(version) => format!("{}, version {version}", self.name),
+            None => self.name.clone(),
         }
     }
 
     fn count(&self) -> Result<u32, Missing> {
         let mut found = 0;
-        // SAFETY: as in `words`.
+        // SAFETY: as in `version`.
         let code = unsafe { self.function::<Ask>("hipGetDeviceCount")?(&mut found) };
         count(&self.name, NEEDS, code, found)
     }
@@ -122,7 +126,7 @@ impl Runtime {
         let (mut device, mut bytes) = (0, 0usize);
         let mut name = [0 as c_char; 256];
         let mut uuid = [0u8; 16];
-        // SAFETY: as in `words`.
+        // SAFETY: as in `version`.
         unsafe {
             let get: unsafe extern "C" fn(*mut c_int, c_int) -> Code =
                 self.function("hipDeviceGet")?;
@@ -142,9 +146,24 @@ impl Runtime {
             }
         }
         let (name, bytes) = (text(&name), bytes as u64);
-        // The numbers of HIP's attributes changed between versions, so none is asked for; managed
-        // memory is there on all devices (on some it stays in main memory).
-        Ok(Seen { number, name, bytes, integrated: false, managed: true, uuid, dma: true })
+        let managed = self.has(device, MANAGED)? && self.has(device, CONCURRENT_MANAGED)?;
+        let integrated = self.has(device, INTEGRATED)?;
+        Ok(Seen { number, name, bytes, integrated, managed, uuid, host: true, dma: true })
+    }
+
+    /// Whether a device has something, by the number of an attribute. Runtimes before 5.0 have other
+    /// numbers: of them nothing is believed.
+    fn has(&self, device: c_int, attribute: c_int) -> Result<bool, Missing> {
+        let mut answer = 0;
+        // SAFETY: as in `version`.
+        let code = unsafe {
+            let ask: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> Code =
+                self.function("hipDeviceGetAttribute")?;
+            ask(&mut answer, attribute, device)
+        };
+        Ok(self.version().is_some_and(|version| version >= OLDEST_ATTRIBUTES)
+            && code == 0
+            && answer != 0)
     }
 
     fn functions(&self, number: u32) -> Result<Functions, Missing> {
@@ -153,12 +172,29 @@ impl Runtime {
         // numbers that `Functions` has.
         unsafe {
             let choose: unsafe extern "C" fn(c_int) -> Code = self.function("hipSetDevice")?;
+            let chosen: Ask = self.function("hipGetDevice")?;
             let copy: unsafe extern "C" fn(usize, usize, usize, c_int, *mut c_void) -> Code =
                 self.function("hipMemcpyAsync")?;
             let stream: unsafe extern "C" fn(*mut *mut c_void, c_uint) -> Code =
                 self.function("hipStreamCreateWithFlags")?;
             Ok(Functions {
-                choose: Box::new(move || choose(device)),
+                enter: Box::new(move || {
+                    let mut before = 0;
+                    match (chosen(&mut before), before == device) {
+                        (0, true) => Ok(before as usize),
+                        (0, false) => match choose(device) {
+                            0 => Ok(before as usize),
+                            code => Err(code),
+                        },
+                        (code, _) => Err(code),
+                    }
+                }),
+                leave: Box::new(move |before| {
+                    if before as c_int != device {
+                        choose(before as c_int);
+                    }
+                }),
+                room: self.function("hipMemGetInfo")?,
                 malloc: self.function("hipMalloc")?,
                 free: self.function("hipFree")?,
                 malloc_host: self.function("hipHostMalloc")?,
@@ -169,12 +205,18 @@ impl Runtime {
                 }),
                 fill: self.function("hipMemsetD32Async")?,
                 stream,
+                finish: self.function("hipStreamSynchronize")?,
                 end_stream: self.function("hipStreamDestroy")?,
                 event: self.function("hipEventCreateWithFlags")?,
                 record: self.function("hipEventRecord")?,
                 query: self.function("hipEventQuery")?,
                 synchronize: self.function("hipEventSynchronize")?,
                 end_event: self.function("hipEventDestroy")?,
+                host: Host {
+                    register: self.function("hipHostRegister")?,
+                    unregister: self.function("hipHostUnregister")?,
+                    address: self.function("hipHostGetDevicePointer")?,
+                },
                 outside: self.outside(device)?,
                 close: Box::new(|| ()),
                 _library: Arc::clone(&self.library),

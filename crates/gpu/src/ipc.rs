@@ -9,7 +9,7 @@ use tenure_memory::{DeviceFault, DeviceVendor, Error, RawBuffer, Result, TensorM
 use tenure_tensor::{ElementKind, Tensor};
 
 use crate::Gpu;
-use crate::device::IpcHandle;
+use crate::device::{IpcHandle, release};
 
 /// An allocation as another process on this machine gets it: bytes, sent in any way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -220,7 +220,7 @@ impl Gpu {
         let block = unsafe { self.device(what)?.open_ipc(handle, *room)? };
         let end = offset.saturating_add(*bytes);
         if end > block.bytes {
-            self.device(what)?.free(block.id);
+            release(self.device(what)?, block.id);
             return Err(Error::OutOfBounds { start: *offset, end, len: block.bytes });
         }
         Ok(self.maker(TensorMemory::Device).adopt(&block, *offset..end, name))

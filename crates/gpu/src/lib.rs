@@ -50,6 +50,8 @@ mod heap;
 pub mod hip;
 mod imports;
 mod ipc;
+#[cfg(feature = "plan")]
+mod lanes;
 #[cfg(any(feature = "cuda", feature = "hip", feature = "opencl"))]
 mod library;
 mod memory;
@@ -58,6 +60,7 @@ mod open;
 #[cfg(feature = "opencl")]
 pub mod opencl;
 mod peers;
+mod process;
 mod reach;
 mod share;
 mod staged;
@@ -77,6 +80,8 @@ pub use gpu::Gpu;
 pub use heap::HeapReport;
 pub use imports::ImportReport;
 pub use ipc::{BadIpc, IpcExported};
+#[cfg(feature = "plan")]
+pub use lanes::Lanes;
 pub use missing::Missing;
 pub use open::{Backend, Listed, backends, open};
 pub use reach::Reached;

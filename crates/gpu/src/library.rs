@@ -14,7 +14,12 @@ pub(crate) fn load(names: &[&str]) -> Result<(Arc<Library>, String), Missing> {
         // SAFETY: loading a driver's library runs its initialisers, as every program does that
         // uses it.
         match unsafe { Library::new(name) } {
-            Ok(library) => return Ok((Arc::new(library), (*name).to_owned())),
+            Ok(library) => {
+                // Never unloaded: drivers leave threads behind, which go on in what would be gone.
+                let library = Arc::new(library);
+                std::mem::forget(Arc::clone(&library));
+                return Ok((library, (*name).to_owned()));
+            }
             Err(error) if reason.is_empty() => reason = error.to_string(),
             Err(_) => {}
         }

@@ -2,12 +2,14 @@
 #![expect(unsafe_code, reason = "promises that the device's addresses are valid")]
 
 use std::ops::Range;
+use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use rustix::fs::fstat;
 use tenure_memory::{
-    Allocator, Carrier, CpuAddress, DevicePlace, DeviceVendor, LogicalMemorySpace, RawBuffer,
-    RawMemory, Request, Result, TensorMemory,
+    Access, Allocator, Carrier, CpuAddress, DevicePlace, DeviceVendor, Error, LogicalMemorySpace,
+    ObjectKey, RawBuffer, RawMemory, Request, Result, TensorMemory,
 };
 
 use crate::carry::Courier;
@@ -54,8 +56,11 @@ impl Allocator for Maker {
             None => self.core.take(self.memory, request)?,
             Some(kind) => self.core.take_shared(self.memory, request, kind)?,
         };
-        let part = self.part(taken, request.bytes());
+        let mut part = self.part(taken, request.bytes());
         part.zero()?;
+        if self.shared == Some(FdKind::DmaBuf) {
+            part.object = Some(Object::of(&self.core, part.taken.block)?);
+        }
         Ok(RawBuffer::new(part, request.name()))
     }
 }
@@ -63,7 +68,7 @@ impl Allocator for Maker {
 impl Maker {
     fn part(&self, taken: Taken, size: usize) -> Part {
         let (core, courier) = (Arc::clone(&self.core), self.courier.clone());
-        Part { taken, core, courier, memory: self.memory, size }
+        Part { taken, core, courier, memory: self.memory, size, object: None }
     }
 
     /// Bytes of a block that exists, as a raw buffer; the block is freed with it.
@@ -79,6 +84,23 @@ impl Maker {
     }
 }
 
+/// What a block is to the kernel, which others map: kept open, so that it stays the same.
+struct Object {
+    key: ObjectKey,
+    _fd: OwnedFd,
+}
+
+impl Object {
+    fn of(core: &Core, block: u64) -> Result<Object> {
+        let (fd, _) = core.device("sharing memory")?.export(block)?;
+        let found = fstat(&fd).map_err(|errno| Error::System {
+            what: "looking at the descriptor",
+            cause: errno.into(),
+        })?;
+        Ok(Object { key: ObjectKey { device: found.st_dev, inode: found.st_ino }, _fd: fd })
+    }
+}
+
 /// Part of a block.
 struct Part {
     taken: Taken,
@@ -86,6 +108,8 @@ struct Part {
     courier: Option<Arc<Courier>>,
     memory: TensorMemory,
     size: usize,
+    /// For memory that others can map: whoever maps it here answers to the same ledger.
+    object: Option<Object>,
 }
 
 impl Part {
@@ -103,7 +127,10 @@ impl Part {
                 unsafe { address.write_bytes(0, self.size) };
                 Ok(())
             }
-            None => self.core.zero(&self.taken, self.size),
+            None => {
+                let queue = self.courier.as_ref().map_or(0, |courier| courier.queue());
+                self.core.zero(queue, &self.taken, self.size)
+            }
         }
     }
 }
@@ -152,6 +179,21 @@ unsafe impl RawMemory for Part {
             Some(address) if self.memory != TensorMemory::Device => CpuAddress::Fixed(address),
             _ => CpuAddress::None,
         }
+    }
+
+    fn object(&self) -> Option<ObjectKey> {
+        self.object.as_ref().map(|object| object.key)
+    }
+
+    /// Asked every time: drivers keep what they map from processes that are forked off.
+    fn maintained(&self) -> bool {
+        self.memory != TensorMemory::Device && self.taken.host.is_some()
+    }
+
+    fn begin(&self, _: Access) -> Result<NonNull<u8>> {
+        let (memory, space) = (self.memory(), self.space());
+        self.core.device("mapping")?;
+        self.host().ok_or(Error::NotMappable { memory, space })
     }
 }
 

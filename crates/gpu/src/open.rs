@@ -97,7 +97,7 @@ pub fn open(word: &str) -> Result<Gpu> {
                  such as vulkan:0",
                 known.join(", ")
             );
-            let fault = DeviceFault::Answer { code: 0, name };
+            let fault = DeviceFault::Unusable(name);
             Err(Error::Device { device: word.into(), what: "opening", fault })
         }
     }

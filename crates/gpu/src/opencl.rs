@@ -70,10 +70,6 @@ pub fn ask_loader(library: &str) -> Result<u32, Missing> {
 }
 
 /// An error before there is a device to name.
-fn refused(number: u32, name: String) -> Error {
-    Error::Device {
-        device: "OpenCL".into(),
-        what: "opening a device",
-        fault: DeviceFault::Answer { code: i64::from(number), name },
-    }
+fn opening(fault: DeviceFault) -> Error {
+    Error::Device { device: "OpenCL".into(), what: "opening a device", fault }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tenure_memory::DevicePlace;
 
 use crate::core::Core;
-use crate::device::Device;
+use crate::device::{Device, release};
 
 /// Every device that is open in this process.
 static OPEN: Mutex<Vec<(u64, Weak<Core>)>> = Mutex::new(vec![]);
@@ -60,7 +60,7 @@ impl Peers {
         for other in borrowers.iter().filter_map(Weak::upgrade) {
             let known = other.peers.known().remove(&(number, block)).flatten();
             if let (Some((block, _)), Ok(device)) = (known, other.device("freeing")) {
-                device.free(block);
+                release(device, block);
             }
         }
     }
@@ -68,7 +68,7 @@ impl Peers {
     /// Lets go of everything; no work is under way any more.
     pub(crate) fn clear(&self, device: &dyn Device) {
         for (block, _) in self.known().drain().filter_map(|(_, known)| known) {
-            device.free(block);
+            release(device, block);
         }
     }
 }

@@ -47,13 +47,10 @@ impl Gpu {
         };
         let found = match (own, &held) {
             (Some(place), _) => Some((place.block, place.offset + range.start)),
-            (None, Kept::Far(_)) if raw.memory() != TensorMemory::Dma => None,
-            (None, held) => {
-                let address = match held {
-                    Kept::Near(hold) => Some(hold.address()),
-                    Kept::Far(_) => None,
-                };
-                core.imports.place(core, self.device(what)?, &raw, (address, range.start), true)
+            (None, Kept::Far(_)) => core.imports.far(core, self.device(what)?, &raw, range.start),
+            (None, Kept::Near(hold)) => {
+                let at = (Some(hold.address()), range.start);
+                core.imports.place(core, self.device(what)?, &raw, at, true)
             }
         };
         let (block, offset) = found.ok_or_else(|| {
@@ -66,7 +63,7 @@ impl Gpu {
 }
 
 impl Reached {
-    /// Where the first byte is: for Vulkan, [`crate::vulkan::Vulkan::buffer_of`] has the buffer of the
+    /// Where the first byte is: [`Gpu::address_of`] has its address; for Vulkan, [`crate::vulkan::Vulkan::buffer_of`] has the buffer of the
     /// block.
     pub fn place(&self) -> DevicePlace {
         self.place

@@ -1,9 +1,10 @@
 //! Memory of a device in another process: a descriptor, and what goes with it.
 #![expect(unsafe_code, reason = "drivers do not check descriptors of their own kind")]
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use rustix::fs::{SeekFrom, seek};
 use tenure_memory::{Allocator, DeviceFault, Error, RawBuffer, Result, TensorMemory};
 use tenure_tensor::{ElementKind, Tensor};
 
@@ -30,6 +31,14 @@ pub struct Exported {
 pub(crate) fn room(bytes: usize) -> usize {
     const BEHIND: usize = 1024;
     bytes.saturating_add(BEHIND).next_multiple_of(BEHIND)
+}
+
+/// How many bytes a DMA-BUF has, by its own word.
+pub(crate) fn dma_bytes(fd: BorrowedFd<'_>) -> Result<u64> {
+    seek(fd, SeekFrom::End(0)).map_err(|errno| Error::System {
+        what: "asking for the size of a DMA-BUF",
+        cause: errno.into(),
+    })
 }
 
 /// One name for a driver and a device. Devices of the same kind have the same driver; what differs
@@ -107,7 +116,9 @@ impl Gpu {
             let (start, end, len) = (0, exported.bytes, room);
             return Err(Error::OutOfBounds { start, end, len });
         }
-        let block = self.device(what)?.import_fd(exported.fd.as_fd(), FdKind::Opaque, room)?;
+        // SAFETY: by the caller's promise; as many bytes as whoever exported it asked for.
+        let block =
+            unsafe { self.device(what)?.import_fd(exported.fd.as_fd(), FdKind::Opaque, room)? };
         Ok(self.maker(TensorMemory::Device).adopt(&block, 0..exported.bytes, name))
     }
 }

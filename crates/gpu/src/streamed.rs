@@ -12,17 +12,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use libloading::Library;
 use tenure_memory::{DeviceFault, Error, Result, TensorMemory};
 
 use crate::device::{Address, Block, Device, FdKind, IpcHandle, Properties, Task, Work};
 pub(crate) use crate::library::{function, load};
 
 mod answers;
+mod current;
+mod functions;
+mod host;
 mod outside;
 mod seen;
 
 pub(crate) use answers::{count, text};
+use current::Current;
+pub(crate) use functions::Functions;
+pub(crate) use host::Host;
 use outside::{External, Kind, Place};
 pub(crate) use outside::{FdTypes, Outside};
 pub(crate) use seen::Seen;
@@ -36,39 +41,11 @@ pub(crate) type Handle = *mut c_void;
 const OUT_OF_MEMORY: Code = 2;
 const NOT_READY: Code = 600;
 
-/// What both drivers can do. Addresses are numbers, as CUDA has them; for HIP they are pointers,
-/// which are passed in the same way.
-pub(crate) struct Functions {
-    /// Makes the device the one that calls of this thread are for.
-    pub(crate) choose: Box<dyn Fn() -> Code + Send + Sync>,
-    pub(crate) malloc: unsafe extern "C" fn(*mut usize, usize) -> Code,
-    pub(crate) free: unsafe extern "C" fn(usize) -> Code,
-    pub(crate) malloc_host: unsafe extern "C" fn(*mut usize, usize, c_uint) -> Code,
-    pub(crate) free_host: unsafe extern "C" fn(usize) -> Code,
-    pub(crate) malloc_managed: unsafe extern "C" fn(*mut usize, usize, c_uint) -> Code,
-    /// To, from, bytes, stream.
-    pub(crate) copy: Box<dyn Fn(usize, usize, usize, Handle) -> Code + Send + Sync>,
-    /// To, pattern, words, stream.
-    pub(crate) fill: unsafe extern "C" fn(usize, c_uint, usize, Handle) -> Code,
-    pub(crate) stream: unsafe extern "C" fn(*mut Handle, c_uint) -> Code,
-    pub(crate) end_stream: unsafe extern "C" fn(Handle) -> Code,
-    pub(crate) event: unsafe extern "C" fn(*mut Handle, c_uint) -> Code,
-    pub(crate) record: unsafe extern "C" fn(Handle, Handle) -> Code,
-    pub(crate) query: unsafe extern "C" fn(Handle) -> Code,
-    pub(crate) synchronize: unsafe extern "C" fn(Handle) -> Code,
-    pub(crate) end_event: unsafe extern "C" fn(Handle) -> Code,
-    /// Memory of other devices, other drivers and other processes.
-    pub(crate) outside: Outside,
-    /// What has to be done when the device is closed.
-    pub(crate) close: Box<dyn Fn() + Send + Sync>,
-    /// Keeps the functions loaded: dropped last.
-    pub(crate) _library: Arc<Library>,
-}
-
-/// Both streams and events are made with what keeps them from waiting for others, and from being
-/// timed.
+/// Streams that do not wait for others.
 const NON_BLOCKING: c_uint = 1;
-const DISABLE_TIMING: c_uint = 2;
+/// Events that are not timed, and whose waiters sleep: a thread that waits for a copy has better to
+/// do than to keep a processor busy.
+const UNTIMED_AND_SLEEPING: c_uint = 1 | 2;
 /// Memory that every stream may use at any time.
 const ATTACH_GLOBAL: c_uint = 1;
 /// How much is asked of the driver at a time.
@@ -93,7 +70,7 @@ struct Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        (self.functions.choose)();
+        let _current = self.functions.current();
         // SAFETY: an event of this device that nobody waits for any more.
         unsafe { (self.functions.end_event)(self.event.0) };
     }
@@ -130,7 +107,9 @@ struct Marks {
 impl Streamed {
     pub(crate) fn new(properties: Properties, functions: Functions) -> Result<Streamed> {
         let mut streams = vec![];
-        let mut code = (functions.choose)();
+        let functions = Arc::new(functions);
+        let current = functions.current();
+        let mut code = current.as_ref().map_or_else(|code| *code, |_| 0);
         while code == 0 && streams.len() < properties.queues {
             let mut stream = std::ptr::null_mut();
             // SAFETY: a place for a stream of the device that was chosen.
@@ -139,8 +118,8 @@ impl Streamed {
                 streams.push(Stream { stream: Owned(stream), marks: Mutex::default() });
             }
         }
+        drop(current);
         let (blocks, next) = (Mutex::default(), AtomicU64::new(1));
-        let functions = Arc::new(functions);
         let device = Streamed { properties, functions, streams, blocks, next };
         // What was made of it goes with it.
         device.check("making a stream", code)?;
@@ -165,6 +144,11 @@ impl Streamed {
         self.streams.get(queue).ok_or_else(none)
     }
 
+    /// Chooses this device for the calls of this thread.
+    fn current(&self, what: &'static str) -> Result<Current<'_>> {
+        self.functions.current().map_err(|code| self.properties.fault(what, fault(code)))
+    }
+
     fn check(&self, what: &'static str, code: Code) -> Result<()> {
         match code {
             0 => Ok(()),
@@ -173,11 +157,12 @@ impl Streamed {
     }
 }
 
-/// What an answer means. Errors that a kernel or copy left behind end everything; others of their
-/// hundred are about peers and registered memory, and end nothing.
+/// What an answer means. Errors that a kernel, a copy or the hardware left behind end everything, and so
+/// does the end of the context; others of their hundred are about peers and registered memory, and end
+/// nothing.
 fn fault(code: Code) -> DeviceFault {
     match code {
-        700 | 702 | 709 | 710 | 714..=719 | 999 => DeviceFault::Lost,
+        201 | 214 | 220 | 700 | 702 | 709 | 710 | 714..=719 | 999 => DeviceFault::Lost,
         code => {
             DeviceFault::Answer { code: i64::from(code), name: "see the driver's list".to_owned() }
         }
@@ -194,7 +179,7 @@ unsafe impl Device for Streamed {
 
     fn allocate(&self, memory: TensorMemory, bytes: usize) -> Result<Block> {
         let what = "allocating";
-        self.check(what, (self.functions.choose)())?;
+        let _current = self.current(what)?;
         let mut address = 0;
         // SAFETY: a place for an address; sizes are any.
         let code = unsafe {
@@ -207,7 +192,11 @@ unsafe impl Device for Streamed {
             }
         };
         if code == OUT_OF_MEMORY {
-            let available = self.properties.heaps.first().map(|heap| heap.bytes);
+            let (mut free, mut all) = (0, 0);
+            // SAFETY: places for two numbers.
+            let known = unsafe { (self.functions.room)(&mut free, &mut all) } == 0;
+            let far = memory == TensorMemory::Device;
+            let available = (known && far).then_some(free as u64);
             return Err(Error::OutOfMemory { memory, bytes, available, source: None });
         }
         self.check(what, code)?;
@@ -216,10 +205,10 @@ unsafe impl Device for Streamed {
         Ok(Block { host, ..block })
     }
 
-    fn free(&self, block: u64) {
+    unsafe fn free(&self, block: u64) {
         let Some(Place { address, kind, .. }) = self.blocks().remove(&block) else { return };
         let functions = &self.functions;
-        (functions.choose)();
+        let _current = functions.current();
         // SAFETY: made with the function's counterpart, and used by no work any more.
         unsafe {
             match kind {
@@ -236,13 +225,33 @@ unsafe impl Device for Streamed {
                 Kind::Ipc => {
                     (functions.outside.close_ipc)(address);
                 }
-                Kind::Peer { .. } => {}
+                Kind::Host(address) => {
+                    (functions.host.unregister)(address.0.addr().get());
+                }
+                Kind::Peer { .. } | Kind::Foreign => {}
             }
         }
     }
 
-    fn import_fd(&self, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
-        self.fd_block(fd, kind, bytes)
+    unsafe fn import_fd(&self, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
+        // SAFETY: by the caller's promise.
+        unsafe { self.fd_block(fd, kind, bytes) }
+    }
+
+    unsafe fn import_host(&self, address: NonNull<u8>, bytes: usize) -> Result<Block> {
+        // SAFETY: by the caller's promise.
+        unsafe { self.host_block(address, bytes) }
+    }
+
+    unsafe fn import_own(&self, name: NonNull<u8>, bytes: usize) -> Result<(u64, usize)> {
+        // Addresses of one device are the same for all that use it in a process.
+        let address = name.as_ptr().expose_provenance();
+        Ok((self.enter(Place { address, bytes, kind: Kind::Foreign }).id, 0))
+    }
+
+    fn address(&self, block: u64) -> Option<Address> {
+        let address = self.blocks().get(&block)?.address;
+        NonNull::new(std::ptr::with_exposed_provenance_mut(address)).map(Address)
     }
 
     fn import_peer(&self, peer: &dyn Device, block: u64) -> Result<(u64, usize)> {
@@ -263,12 +272,12 @@ unsafe impl Device for Streamed {
         let functions = &self.functions;
         let own = self.stream(what, queue)?;
         let stream = own.stream.0;
-        self.check(what, (functions.choose)())?;
+        let _current = self.current(what)?;
         // One at a time, so that events are behind their own work.
         let mut marks = own.marks();
         let mut event = std::ptr::null_mut();
         // SAFETY: a place for an event.
-        self.check(what, unsafe { (functions.event)(&mut event, DISABLE_TIMING) })?;
+        self.check(what, unsafe { (functions.event)(&mut event, UNTIMED_AND_SLEEPING) })?;
         let mark = Arc::new(Mark { event: Owned(event), functions: Arc::clone(functions) });
         let blocks = self.blocks();
         let unknown = || self.properties.fault(what, DeviceFault::OtherDevice);
@@ -301,9 +310,10 @@ unsafe impl Device for Streamed {
         // SAFETY: event and stream are of this device.
         let recorded = unsafe { (functions.record)(mark.event.0, stream) };
         if begun.is_err() || recorded != 0 {
-            // Nothing is under way when an error is told.
+            // Nothing is under way when an error is told: an event that was not recorded would not
+            // be waited for.
             // SAFETY: as above.
-            unsafe { (functions.synchronize)(mark.event.0) };
+            unsafe { (functions.finish)(stream) };
             begun?;
             self.check(what, recorded)?;
         }
@@ -315,7 +325,7 @@ unsafe impl Device for Streamed {
 
     fn wait(&self, work: Work, timeout: Option<Duration>) -> Result<bool> {
         let what = "waiting for work";
-        self.check(what, (self.functions.choose)())?;
+        let _current = self.current(what)?;
         let own = self.stream(what, work.queue)?;
         let mark = {
             let marks = own.marks();
@@ -336,7 +346,16 @@ unsafe impl Device for Streamed {
                 }
             };
             if code != NOT_READY {
-                self.check(what, code)?;
+                // Work is over only when the device is lost; whatever else an event answers, its stream
+                // knows better.
+                let over = code == 0 || {
+                    let lost = fault(code) == DeviceFault::Lost;
+                    // SAFETY: a stream of this device.
+                    !lost && unsafe { (self.functions.finish)(own.stream.0) } == 0
+                };
+                if !over {
+                    self.check(what, code)?;
+                }
                 own.marks().open.retain(|(number, _)| *number > work.number);
                 return Ok(true);
             }
@@ -356,11 +375,14 @@ impl Drop for Streamed {
             own.marks().open.clear();
         }
         let blocks: Vec<u64> = self.blocks().keys().copied().collect();
-        blocks.into_iter().for_each(|block| self.free(block));
+        // SAFETY: nobody has the device any more, and its work is over.
+        blocks.into_iter().for_each(|block| unsafe { self.free(block) });
+        let current = self.functions.current();
         for own in &self.streams {
             // SAFETY: nobody has the device any more, and all its work is over.
             unsafe { (self.functions.end_stream)(own.stream.0) };
         }
+        drop(current);
         (self.functions.close)();
     }
 }

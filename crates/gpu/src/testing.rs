@@ -8,15 +8,19 @@
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use tenure_memory::{DeviceFault, DeviceVendor, Error, Result, TensorMemory};
 
-use crate::device::{Address, Block, Class, Device, IpcHandle, Properties, Region, Task, Work};
+use crate::device::{
+    Address, Block, Class, Device, FdKind, IpcHandle, Properties, Region, Task, Work,
+};
+use crate::share::dma_bytes;
 
 mod queue;
 mod store;
@@ -43,6 +47,8 @@ pub struct Settings {
     pub queues: usize,
     /// Whether it reaches the memory of other test devices.
     pub peers: bool,
+    /// Whether its memory can be exported: as memory files, which play the part of DMA-BUFs.
+    pub exports: bool,
 }
 
 impl Default for Settings {
@@ -56,6 +62,7 @@ impl Default for Settings {
             delay: Duration::from_micros(200),
             queues: 2,
             peers: true,
+            exports: true,
         }
     }
 }
@@ -119,7 +126,7 @@ impl TestDevice {
             ],
             memories: vec![TensorMemory::Device, TensorMemory::Pinned, TensorMemory::Managed],
             imports_host: None,
-            imports_dma: false,
+            imports_dma: settings.exports,
             shares: false,
             uuid: [0; 16],
             block_bytes,
@@ -189,6 +196,10 @@ impl TestDevice {
         })
     }
 
+    fn lacks(&self, what: &'static str) -> Error {
+        self.shared.properties.fault(what, DeviceFault::Lacks("way to do it"))
+    }
+
     fn lost(&self, what: &'static str) -> Error {
         self.shared.properties.fault(what, DeviceFault::Lost)
     }
@@ -208,8 +219,13 @@ fn map(bytes: usize, reachable: bool) -> Result<Address, rustix::io::Errno> {
         true => (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE),
         false => (ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE),
     };
-    // SAFETY: pages of their own, wherever the kernel likes.
-    let base = unsafe { mmap_anonymous(ptr::null_mut(), bytes, protection, flags)? };
+    // SAFETY: pages of their own, wherever the kernel likes; they are not there for processes that
+    // are forked off, as drivers do it.
+    let base = unsafe {
+        let base = mmap_anonymous(ptr::null_mut(), bytes, protection, flags)?;
+        let _ = madvise(base, bytes, Advice::LinuxDontFork);
+        base
+    };
     // The kernel maps nothing at zero without being asked to.
     NonNull::new(base.cast()).map(Address).ok_or(rustix::io::Errno::NOMEM)
 }
@@ -257,7 +273,7 @@ unsafe impl Device for TestDevice {
         Ok(Block { id, bytes: whole, host, name: Some(base), align: PAGE })
     }
 
-    fn free(&self, block: u64) {
+    unsafe fn free(&self, block: u64) {
         self.shared.queues.iter().for_each(|queue| queue.remove(block));
         self.blocks().remove(&block);
         self.peers().remove(&block);
@@ -274,6 +290,55 @@ unsafe impl Device for TestDevice {
         let id = self.enter(&store);
         self.peers().insert(id, Arc::downgrade(&peer.shared));
         Ok((id, 0))
+    }
+
+    unsafe fn import_own(&self, name: NonNull<u8>, bytes: usize) -> Result<(u64, usize)> {
+        let first = name.addr().get();
+        let inside = |mapping: &&Mapping| {
+            let base = mapping.base.0.addr().get();
+            let end = first.checked_add(bytes);
+            base <= first && end.is_some_and(|end| end <= base + mapping.bytes)
+        };
+        let found = self
+            .blocks()
+            .values()
+            .find(inside)
+            .map(|mapping| (Arc::clone(&mapping.store), first - mapping.base.0.addr().get()));
+        let (store, first) = found.ok_or_else(|| self.lacks("importing memory"))?;
+        Ok((self.enter(&store), first))
+    }
+
+    fn address(&self, block: u64) -> Option<Address> {
+        self.blocks().get(&block).map(|mapping| mapping.base)
+    }
+
+    fn allocate_shared(&self, memory: TensorMemory, bytes: usize, kind: FdKind) -> Result<Block> {
+        match kind == FdKind::DmaBuf && self.shared.settings.exports {
+            true => self.allocate(memory, bytes),
+            false => Err(self.lacks("sharing memory")),
+        }
+    }
+
+    fn export(&self, block: u64) -> Result<(OwnedFd, usize)> {
+        let what = "sharing memory";
+        let blocks = self.blocks();
+        let mapping = blocks.get(&block).filter(|_| self.shared.settings.exports);
+        let mapping = mapping.ok_or_else(|| self.lacks(what))?;
+        let file = mapping.store.file().ok_or_else(|| self.lacks(what))?;
+        let no_fd = |cause| Error::System { what: "duplicating a descriptor", cause };
+        Ok((file.try_clone_to_owned().map_err(no_fd)?, mapping.bytes))
+    }
+
+    unsafe fn import_fd(&self, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
+        let what = "importing a descriptor";
+        let store = Store::imported(fd).filter(|_| kind == FdKind::DmaBuf);
+        let store = store.ok_or_else(|| self.lacks(what))?;
+        let room = dma_bytes(fd)?;
+        if room < bytes as u64 {
+            return Err(Error::OutOfBounds { start: 0, end: bytes, len: room as usize });
+        }
+        let id = self.enter(&Arc::new(store));
+        Ok(Block { id, bytes, host: None, name: None, align: PAGE })
     }
 
     fn ipc(&self, block: u64) -> Result<(IpcHandle, usize)> {

@@ -52,7 +52,7 @@ fn refused(fault: DeviceFault) -> Error {
 }
 
 fn missing(missing: &Missing) -> Error {
-    refused(DeviceFault::Answer { code: 0, name: missing.to_string() })
+    refused(DeviceFault::Unusable(missing.to_string()))
 }
 
 /// What the driver answered, as an error of the device.

@@ -71,7 +71,10 @@ fn work(jobs: &Receiver<Job>) {
                 }
                 signal.done();
             }
-            Err(error) => tracing::error!("a copy failed on its way: {error}"),
+            Err(error) => {
+                tracing::error!("a copy failed on its way: {error}");
+                signal.failed(error);
+            }
         }
         // With the last one goes the sender, and with it this thread.
         drop(courier);

@@ -64,8 +64,19 @@ fn descriptors_that_are_no_memory_are_refused() {
     use std::os::fd::AsFd;
     let device = Vulkan::open(0).unwrap();
     let (reader, _writer) = rustix::pipe::pipe().unwrap();
-    let error = device.import_fd(reader.as_fd(), FdKind::DmaBuf, 4096).unwrap_err();
-    assert!(error.to_string().contains("importing a descriptor"), "{error}");
+    // SAFETY: DMA-BUFs are looked at.
+    #[expect(unsafe_code, reason = "what is refused is what is tested")]
+    let error = unsafe { device.import_fd(reader.as_fd(), FdKind::DmaBuf, 4096) }.unwrap_err();
+    assert!(error.to_string().contains("size of a DMA-BUF"), "{error}");
+    // A memory file is none, however long it is; and nothing is longer than it is.
+    let file = rustix::fs::memfd_create("none", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    rustix::fs::ftruncate(&file, 4096).unwrap();
+    for bytes in [4096, 8192] {
+        // SAFETY: as above.
+        #[expect(unsafe_code, reason = "what is refused is what is tested")]
+        let refused = unsafe { device.import_fd(file.as_fd(), FdKind::DmaBuf, bytes) };
+        assert!(refused.is_err());
+    }
 }
 
 /// A camera with the planes of a picture in one buffer.

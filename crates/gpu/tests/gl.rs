@@ -25,6 +25,7 @@ struct Context {
 const SURFACELESS: egl::Enum = 0x31DD;
 const ARRAY_BUFFER: u32 = 0x8892;
 const COPY_READ_BUFFER: u32 = 0x8F36;
+const COPY_WRITE_BUFFER: u32 = 0x8F37;
 const STREAM_READ: u32 = 0x88E1;
 const MAP_READ: u32 = 1;
 
@@ -68,6 +69,28 @@ impl Context {
     ) -> tenure_memory::Result<tenure_gpu::GlBuffer> {
         // SAFETY: the context is current, and these are its functions.
         unsafe { gpu.gl_buffer(tensor, &mut |name| self.load(name)) }
+    }
+
+    /// A new name of a buffer.
+    fn make(&self) -> u32 {
+        let mut name = 0;
+        // SAFETY: the type is that of OpenGL's registry; a place for a name.
+        unsafe {
+            let make: unsafe extern "system" fn(i32, *mut u32) = self.function(c"glGenBuffers");
+            make(1, &mut name);
+        }
+        name
+    }
+
+    /// What is bound to a target whose question has the same number.
+    fn bound(&self, target: u32) -> u32 {
+        let mut name = 0;
+        // SAFETY: as above.
+        unsafe {
+            let ask: unsafe extern "system" fn(u32, *mut i32) = self.function(c"glGetIntegerv");
+            ask(target, &mut name);
+        }
+        name.cast_unsigned()
     }
 
     fn bind(&self, target: u32, buffer: u32) {
@@ -138,7 +161,11 @@ fn both_read_and_write_the_same_bytes() {
     let (gpu, context) = (vulkan::open(0).unwrap(), Context::new());
     let tensor = Tensor::<u16>::new_in(&*gpu.shareable().unwrap(), &[5000], None).unwrap();
     tensor.copy_from(&numbers(&[5000])).unwrap();
+    // What the program had bound is bound afterwards.
+    let before = context.make();
+    context.bind(COPY_WRITE_BUFFER, before);
     let buffer = context.share(&gpu, &tensor).unwrap();
+    assert_eq!(context.bound(COPY_WRITE_BUFFER), before);
     assert_eq!((buffer.len(), buffer.is_empty()), (10_000, false));
     assert_eq!(context.read(buffer.name(), 10_000), values(&numbers(&[5000])));
     context.write(buffer.name(), 20, &[7, 8, 9]);

@@ -1,14 +1,14 @@
 //! Several queues: copies on one go on while another is stopped, and the ledger keeps them apart.
-#![cfg(linux_like)]
+#![cfg(all(linux_like, feature = "plan"))]
 
 use std::time::Duration;
 
 use common::{device, numbers, quick, values};
 use tenure_gpu::testing::Settings;
 use tenure_memory::TensorMemory::{Device, Mem, Pinned};
-use tenure_memory::{Allocator, Buffer, Request, realize};
+use tenure_memory::{Buffer, Request, realize};
 use tenure_plan::{BufferSpec, Lane, Options, Packer, PlannerMode, Schedule, Step, plan};
-use tenure_tensor::Tensor;
+use tenure_tensor::{Tensor, copy_all_later};
 
 #[path = "common/devices.rs"]
 mod common;
@@ -43,9 +43,9 @@ fn queues_that_are_not_there_are_refused() {
     let words = gpu.on_queue(1).unwrap_err().to_string();
     assert!(words.contains("1 queues") && words.contains("none is 1"), "{words}");
     // With one queue for everything, copies are on it.
-    assert_eq!(gpu.for_copies().queue(), 0);
+    assert_eq!((gpu.for_copies().queue(), gpu.for_downloads().queue()), (0, 0));
     let (_device, gpu) = device(Settings { queues: 3, ..Settings::default() });
-    assert_eq!(gpu.for_copies().queue(), 1);
+    assert_eq!((gpu.for_copies().queue(), gpu.for_downloads().queue()), (1, 2));
     assert_eq!(gpu.properties().queues, 3);
     // All queues have one heap, and a handle may be dropped before its memory.
     let there = gpu.on_queue(2).unwrap().to(&numbers(&[10]), Device).unwrap();
@@ -100,18 +100,14 @@ fn arenas_of_the_copy_lane_are_copied_on_a_copy_queue() {
     let (device, gpu) = quick();
     let schedule = two_lanes();
     let plan = plan(&schedule, PlannerMode::Arena, Packer::Best, &Options::default()).unwrap();
-    let lanes = [gpu.allocator(Device).unwrap(), gpu.for_copies().allocator(Device).unwrap()];
-    let of = |lane| &lanes[usize::from(lane == Lane::Copy)];
+    let lanes = gpu.lanes(Device).unwrap();
     let request = |spec: &BufferSpec| Request::new(spec.bytes as usize).unwrap();
     let buffers: Vec<Buffer> = schedule
         .buffers
         .iter()
-        .map(|spec| Buffer::lazy_in(std::sync::Arc::clone(&lanes[0]), &request(spec)))
+        .map(|spec| Buffer::lazy_in(lanes.compute(), &request(spec)))
         .collect();
-    let arenas = realize::realize(&schedule, &plan, &buffers, |arena| {
-        Ok(&**of(arena.lane) as &dyn Allocator)
-    })
-    .unwrap();
+    let arenas = realize::realize(&schedule, &plan, &buffers, |arena| Ok(lanes.of(arena))).unwrap();
     assert_eq!(arenas.len(), plan.arenas.len());
     let tensor = |n: usize| {
         let layout =
@@ -128,4 +124,32 @@ fn arenas_of_the_copy_lane_are_copied_on_a_copy_queue() {
     device.resume();
     assert!(busy.wait(None).unwrap());
     assert_eq!(values(&work), values(&numbers(&[4096])));
+}
+
+#[test]
+fn new_memory_is_zeroed_by_the_queue_of_its_handle() {
+    let (device, gpu) = quick();
+    // A block is there, so that nothing but the zeros is waited for.
+    let _block = gpu.to(&numbers(&[10]), Device).unwrap();
+    device.pause_queue(0);
+    let copies = gpu.for_copies().allocator(Device).unwrap();
+    let tensor = Tensor::<u16>::new_in(&*copies, &[1000], None).unwrap();
+    assert_eq!(values(&tensor), [0; 1000]);
+    device.resume();
+}
+
+#[test]
+fn batches_keep_the_queues_of_their_tensors() {
+    let (device, gpu) = quick();
+    let make = |gpu: &tenure_gpu::Gpu| gpu.to(&numbers(&[100]), Device).unwrap().to_dyn();
+    let (first, second) = (make(&gpu), make(&gpu.for_copies()));
+    let sources = [numbers(&[100]).to_dyn(), numbers(&[100]).to_dyn()];
+    device.pause_queue(0);
+    let fences = copy_all_later(&[(&first, &sources[0]), (&second, &sources[1])]).unwrap();
+    assert_eq!(fences.len(), 2);
+    // The one that stands still holds up its own share only.
+    assert!(fences[1].wait(Some(Duration::from_secs(60))).unwrap());
+    assert!(!fences[0].is_done().unwrap());
+    device.resume();
+    assert!(fences[0].wait(None).unwrap());
 }

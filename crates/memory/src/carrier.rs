@@ -10,7 +10,9 @@ use smallvec::{SmallVec, smallvec};
 
 #[cfg(linux_like)]
 use crate::Fence;
-use crate::{Allocator, Buffer, DeviceHold, Error, Hold, LogicalMemorySpace, RawBuffer, Result};
+use crate::{
+    Allocator, Buffer, DeviceHold, DeviceVendor, Error, Hold, LogicalMemorySpace, RawBuffer, Result,
+};
 
 /// What is done when the bytes have arrived, before anybody is told.
 pub type After = Box<dyn FnOnce() + Send>;
@@ -31,13 +33,24 @@ pub trait Carrier: Send + Sync {
     /// Which device this is; never the same for two devices of a process.
     fn number(&self) -> u64;
 
+    /// Whose device it is; `None` if nobody knows.
+    fn vendor(&self) -> Option<DeviceVendor> {
+        None
+    }
+
+    /// Which of the device's queues carries: what goes on different ones is not put together.
+    fn queue(&self) -> usize {
+        0
+    }
+
     /// The allocator of this device's memory in a space; `None` if it has none there.
     fn allocator(self: Arc<Self>, _space: LogicalMemorySpace) -> Option<Arc<dyn Allocator>> {
         None
     }
 
-    /// Whether this device carries from and to memory of a device without a detour through main
-    /// memory: its own, and that of another one that it reaches. Whoever asks keeps the memory.
+    /// Whether this device carries from and to memory that the CPU does not reach without a detour
+    /// through main memory: its own, that of another one that it reaches, what another library
+    /// allocated on it, and DMA-BUFs that it imports. Whoever asks keeps the memory.
     fn reaches(&self, raw: &RawBuffer) -> bool {
         raw.device_place().is_some_and(|place| place.device == self.number())
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Access, LogicalMemorySpace, TensorMemory};
+use crate::{Access, DeviceVendor, LogicalMemorySpace, TensorMemory};
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -158,6 +158,20 @@ pub enum Error {
         /// Where it lives.
         space: LogicalMemorySpace,
     },
+    /// Memory that another library has on a device which is not open here.
+    #[error(
+        "memory {memory} in space {space} was made by another library, and no device is open here \
+         that reaches it: {}",
+        open_words(*space, *vendor)
+    )]
+    NotOpen {
+        /// The memory.
+        memory: TensorMemory,
+        /// Where it lives.
+        space: LogicalMemorySpace,
+        /// Whose device that is.
+        vendor: DeviceVendor,
+    },
     /// A device refused, or failed.
     #[error("{device}: {what}: {fault}")]
     Device {
@@ -294,6 +308,17 @@ pub enum DeviceFault {
     /// It does not have that.
     #[error("it has no {0}")]
     Lacks(&'static str),
+    /// A device that is not there.
+    #[error("there is no device {number}: {devices} {}, counted from 0", if *devices == 1 { "is there" } else { "are there" })]
+    NoDevice {
+        /// The number asked for.
+        number: u32,
+        /// How many there are.
+        devices: usize,
+    },
+    /// It cannot be used, and this is why.
+    #[error("{0}")]
+    Unusable(String),
     /// A queue that is not there.
     #[error("it has {queues} queues, counted from 0, and none is {queue}")]
     NoQueue {
@@ -381,6 +406,19 @@ fn source_words(refusals: &[crate::kind::dma::SourceRefusal]) -> String {
         format!("{}: {}", refusal.source, refusal.reason)
     };
     refusals.iter().map(words).collect::<Vec<_>>().join(", ")
+}
+
+/// The call that opens a device.
+fn open_words(space: LogicalMemorySpace, vendor: DeviceVendor) -> String {
+    let number = match space {
+        LogicalMemorySpace::GpuMemory { device_id } => device_id,
+        _ => 0,
+    };
+    match vendor {
+        DeviceVendor::Cuda => format!("tenure::gpu::open(\"cuda:{number}\") opens it"),
+        DeviceVendor::Rocm => format!("tenure::gpu::open(\"hip:{number}\") opens it"),
+        _ => "that library has to copy it".to_owned(),
+    }
 }
 
 fn buffer_words(name: &Option<Arc<str>>) -> String {

@@ -1,6 +1,7 @@
 //! Work on its way: a point in time that devices reach and others wait for.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,6 +17,8 @@ use crate::{Access, Buffer, Error, RawBuffer, Result, TensorMemory};
 #[derive(Debug)]
 pub struct Fence {
     fd: OwnedFd,
+    /// Why the work failed, if it did and whoever did it knows.
+    cause: Option<Arc<OnceLock<Error>>>,
 }
 
 impl Fence {
@@ -24,7 +27,7 @@ impl Fence {
     /// # Errors
     /// If the descriptor is closed or this process has none left.
     pub fn from_fd(fd: impl AsFd) -> Result<Fence> {
-        Ok(Fence { fd: duplicate(fd)? })
+        Ok(Fence { fd: duplicate(fd)?, cause: None })
     }
 
     /// A fence, and what makes it done.
@@ -39,6 +42,9 @@ impl Fence {
     /// let (signal, fence) = Fence::pair()?;
     /// drop(signal);
     /// assert!(fence.wait(None).is_err());
+    /// let (signal, fence) = Fence::pair()?;
+    /// signal.failed(tenure_memory::Error::Truncated);
+    /// assert!(fence.wait(None).unwrap_err().to_string().contains("cut off"));
     /// # Ok::<(), tenure_memory::Error>(())
     /// ```
     ///
@@ -48,16 +54,20 @@ impl Fence {
         let (end, start) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(|errno| Error::system("making a pipe for a fence", errno))?;
         let _reader = duplicate(&end)?;
-        Ok((Signal { fd: start, _reader }, Fence { fd: end }))
+        let cause = Arc::new(OnceLock::new());
+        let signal = Signal { fd: start, _reader, cause: Arc::clone(&cause) };
+        Ok((signal, Fence { fd: end, cause: Some(cause) }))
     }
 
     /// Waits until the work is done, at most so long; `None` waits without end. Says whether it
     /// is done.
     ///
     /// # Errors
-    /// If the device failed.
+    /// If the device failed: with its own error, where it is known.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<bool> {
+        let cause = || self.cause.as_ref().and_then(|cause| cause.get());
         wait_for(self.fd.as_fd(), PollFlags::IN, timeout)
+            .map_err(|error| cause().map_or(error, again))
     }
 
     /// Whether the work is done.
@@ -85,8 +95,8 @@ impl Fence {
 pub struct Signal {
     fd: OwnedFd,
     /// The fence's own end: while somebody could read, writing raises no SIGPIPE, which would end
-    /// programs that are not written in Rust.
     _reader: OwnedFd,
+    cause: Arc<OnceLock<Error>>,
 }
 
 impl Signal {
@@ -94,6 +104,22 @@ impl Signal {
     pub fn done(self) {
         // A pipe has room for a byte.
         let _ = rustix::io::retry_on_intr(|| rustix::io::write(&self.fd, &[1]));
+    }
+
+    /// The work has failed, and this is why.
+    pub fn failed(self, error: Error) {
+        // Nobody else sets it; the other end closes afterwards, with this.
+        let _ = self.cause.set(error);
+    }
+}
+
+/// The same error for everybody who waits.
+fn again(cause: &Error) -> Error {
+    match cause {
+        Error::Device { device, what, fault } => {
+            Error::Device { device: Arc::clone(device), what, fault: fault.clone() }
+        }
+        other => Error::system("the work behind a fence", std::io::Error::other(other.to_string())),
     }
 }
 
@@ -139,7 +165,7 @@ impl Buffer {
     pub fn fence(&self, access: Access) -> Result<Fence> {
         let fd = export_fence(self.raw()?.dma_descriptor()?, access)
             .map_err(|errno| Error::system("exporting a fence from the DMA-BUF", errno))?;
-        Ok(Fence { fd })
+        Ok(Fence { fd, cause: None })
     }
 
     /// Everybody that uses the memory from now on, CPU or device, waits for `fence`, whose work

@@ -74,7 +74,7 @@ pub use pool::{Pool, PoolLimits, PoolReport};
 pub use raw::{CpuAddress, RawBuffer, RawMemory};
 pub use registry::ObjectKey;
 pub use space::{DeviceVendor, DlDevice, LogicalMemorySpace};
-pub use spaces::{allocator_in, announce};
+pub use spaces::{allocator_in, allocator_on, announce, carrier_for};
 pub use tensor_memory::TensorMemory;
 
 #[cfg(linux_like)]

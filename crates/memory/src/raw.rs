@@ -18,6 +18,7 @@ use crate::{
 };
 
 mod enter;
+mod watch;
 mod windows;
 
 /// How the CPU reaches a memory.
@@ -128,6 +129,11 @@ pub unsafe trait RawMemory: Send + Sync + 'static {
         false
     }
 
+    /// The raw buffer whose bytes these are, for memory that is another's.
+    fn home(&self) -> Option<&RawBuffer> {
+        None
+    }
+
     /// The descriptor that shares this memory with other processes, if there is one.
     #[cfg(linux_like)]
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -173,6 +179,8 @@ struct Core {
     shared: AtomicBool,
     /// `None` for bytes that another raw buffer is counted for.
     record: Option<statistics::Record>,
+    /// Who is told before the memory goes.
+    watch: watch::Watch,
 }
 
 // SAFETY: the address is a copy of what the memory answers, which is `Send + Sync` itself; bytes
@@ -205,6 +213,7 @@ impl RawBuffer {
             maintained,
             shared: AtomicBool::new(false),
             record,
+            watch: watch::Watch::default(),
         };
         RawBuffer { core: Some(Box::new(core)), name, home: None, refusals: vec![] }
     }
@@ -403,6 +412,7 @@ impl RawBuffer {
 
 impl Drop for Core {
     fn drop(&mut self) {
+        self.watch.tell();
         if let Some(key) = self.object {
             registry::leave(key, &self.ledger);
         }

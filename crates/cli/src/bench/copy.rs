@@ -45,9 +45,9 @@ pub(crate) const ABOUT: &str = "\
 Measure copies between every pair of spaces of this machine.
 
 Main, pinned, managed and device memory of every device that works here, in both
-directions, beside a copy from main memory to main memory, which is a memcpy. A
-copy is measured by the clock on the wall, from its call until the bytes are
-there: devices work on their own.
+directions, and from each device to each other, beside a copy from main memory
+to main memory, which is a memcpy. A copy is measured by the clock on the wall,
+from its call until the bytes are there: devices work on their own.
 
 Medians over rounds in which everything is measured once.";
 
@@ -80,7 +80,7 @@ struct Report {
 
 #[derive(Debug, Serialize)]
 struct Copied {
-    /// The device; `null` for the copy inside main memory.
+    /// The device, or one and another; `null` for the copy inside main memory.
     device: Option<String>,
     /// The space it is copied from.
     from: String,
@@ -106,10 +106,27 @@ struct Refused {
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let mut refused = vec![];
     let mut cases = vec![case(main_pair(), tensor(options.size)?, tensor(options.size)?)];
+    let mut open: Vec<(String, Gpu)> = vec![];
     for word in words(options, &mut refused) {
         match tenure::gpu::open(&word) {
-            Ok(gpu) => cases.extend(pairs(&word, &gpu, options.size)?),
+            Ok(gpu) => open.push((word, gpu)),
             Err(error) => refused.push(Refused { device: word, reason: error.to_string() }),
+        }
+    }
+    // A device that fails, because it has no room say, is no reason to measure no other.
+    let mut add = |device: &str, made: Result<Vec<Case<Pair>>, Failure>| match made {
+        Ok(made) => cases.extend(made),
+        Err(failure) => {
+            refused.push(Refused { device: device.to_owned(), reason: failure.to_string() });
+        }
+    };
+    for (word, gpu) in &open {
+        add(word, pairs(word, gpu, options.size));
+    }
+    for (index, from) in open.iter().enumerate() {
+        for (_, to) in open.iter().enumerate().filter(|(other, _)| *other != index) {
+            let words = format!("{} to {}", from.0, to.0);
+            add(&words, between(from, to, options.size).map(|case| vec![case]));
         }
     }
     let (rounds, milliseconds) = if options.quick { (3, 1) } else { (15, 20) };
@@ -167,6 +184,19 @@ fn pairs(word: &str, gpu: &Gpu, size: Frame) -> Result<Vec<Case<Pair>>, Failure>
         }
     }
     Ok(cases)
+}
+
+/// Device memory of one device to that of another.
+fn between(
+    (from, source): &(String, Gpu),
+    (to, target): &(String, Gpu),
+    size: Frame,
+) -> Result<Case<Pair>, Failure> {
+    let frame = tensor(size)?;
+    let (source, target) =
+        (source.to(&frame, TensorMemory::Device)?, target.to(&frame, TensorMemory::Device)?);
+    let (device, name) = (Some(format!("{from} to {to}")), TensorMemory::Device.name());
+    Ok(case(Pair { device, from: name.to_owned(), to: name.to_owned() }, target, source))
 }
 
 fn case(pair: Pair, to: TensorDyn, from: TensorDyn) -> Case<Pair> {

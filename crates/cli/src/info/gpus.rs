@@ -8,7 +8,7 @@ mod here;
 #[path = "gpus/elsewhere.rs"]
 mod here;
 
-pub(super) use here::gpus;
+pub(super) use here::{Opened, gpus};
 
 /// One kind of device.
 #[derive(Debug, Serialize)]

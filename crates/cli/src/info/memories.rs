@@ -6,6 +6,7 @@ use tenure::memory::kind::{self, Kind};
 use tenure::memory::{Allocator, Error, Request};
 use tenure::{LogicalMemorySpace, TensorMemory};
 
+use super::gpus;
 use crate::failure;
 
 /// One memory.
@@ -20,7 +21,7 @@ pub(super) struct Memory {
     /// Whether it works here: a page was really used.
     pub(super) works: bool,
     /// What was tried, if it works.
-    pub(super) tried: Option<&'static str>,
+    pub(super) tried: Option<String>,
     /// Why it does not work.
     pub(super) reason: Option<String>,
     #[serde(skip)]
@@ -33,13 +34,18 @@ pub(super) struct Memory {
 /// Bytes that are tried: one small page.
 const TRIAL: usize = 4096;
 
-pub(super) fn memories() -> Vec<Memory> {
-    kind::ALL.iter().map(look).collect()
+/// Every memory; those of devices on the first of these that has them.
+pub(super) fn memories(gpus: &[gpus::Kind]) -> Vec<Memory> {
+    let mut devices = gpus::Opened::new(gpus);
+    kind::ALL.iter().map(|kind| look(kind, &mut devices)).collect()
 }
 
-fn look(kind: &Kind) -> Memory {
+fn look(kind: &Kind, devices: &mut gpus::Opened) -> Memory {
     let outcome = match kind.memory {
         TensorMemory::File => mapped_file::attempt(),
+        TensorMemory::Device | TensorMemory::Pinned | TensorMemory::Managed => {
+            on_a_device(kind.memory, devices)
+        }
         _ => kind.allocator().map_err(|error| reason(&error)).and_then(attempt),
     };
     let (tried, space, reason) = match outcome {
@@ -58,16 +64,26 @@ fn look(kind: &Kind) -> Memory {
     }
 }
 
-type Outcome = Result<(&'static str, LogicalMemorySpace), String>;
+type Outcome = Result<(String, LogicalMemorySpace), String>;
+
+/// Tries memory of a device, on those that there are.
+fn on_a_device(memory: TensorMemory, devices: &mut gpus::Opened) -> Outcome {
+    let (device, allocator) = devices.allocator(memory)?;
+    let (tried, space) =
+        attempt(allocator.as_ref()).map_err(|reason| format!("{device}: {reason}"))?;
+    Ok((format!("{device}: {tried}"), space))
+}
 
 /// Allocates a page, writes it and reads it back.
 fn attempt(allocator: &dyn Allocator) -> Outcome {
     let space = allocator.space();
     match write_and_read(allocator) {
-        Ok(true) => Ok(("allocated, written and read back", space)),
+        Ok(true) => Ok(("allocated, written and read back".to_owned(), space)),
         Ok(false) => Err("what was read back is not what was written".to_owned()),
         // Memory that the CPU cannot reach works as far as can be seen from here.
-        Err(Error::NotMappable { .. }) => Ok(("allocated; the CPU cannot reach it", space)),
+        Err(Error::NotMappable { .. }) => {
+            Ok(("allocated; the CPU cannot reach it".to_owned(), space))
+        }
         Err(error) => Err(reason(&error)),
     }
 }
@@ -113,7 +129,7 @@ mod mapped_file {
         let mapped = open_file(&program).map_err(|error| reason(&error))?;
         let guard = mapped.read().map_err(|error| reason(&error))?;
         if guard.as_bytes().starts_with(&page) {
-            Ok(("mapped and read", LogicalMemorySpace::MainMemory))
+            Ok(("mapped and read".to_owned(), LogicalMemorySpace::MainMemory))
         } else {
             Err("what was mapped is not what was read".to_owned())
         }
@@ -143,7 +159,7 @@ mod tests {
 
     #[test]
     fn every_memory_works_or_has_a_reason() {
-        let all = memories();
+        let all = memories(&gpus::gpus());
         assert_eq!(all.len(), kind::ALL.len());
         for memory in &all {
             assert_ne!(memory.works, memory.reason.is_some(), "{memory:?}");
@@ -156,9 +172,21 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn linux_has_shared_memory_and_files() {
-        for memory in memories() {
+        for memory in memories(&[]) {
             assert!(memory.works || !["shm", "file"].contains(&memory.name), "{memory:?}");
         }
+    }
+
+    /// What is said of memories of devices agrees with what is said of devices.
+    #[test]
+    fn memories_of_devices_work_where_a_device_does() {
+        let gpus = gpus::gpus();
+        let works = |name| memories(&gpus).iter().any(|memory| memory.name == name && memory.works);
+        let there = gpus.iter().any(|kind| kind.works);
+        assert_eq!((works("device"), works("pinned")), (there, there));
+        let none = memories(&[]).into_iter().find(|memory| memory.name == "pinned").unwrap();
+        let reason = none.reason.unwrap();
+        assert!(reason.contains("no device works here"), "{reason}");
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn head(page: &mut Page, report: &Report) {
 fn memories(page: &mut Page, report: &Report) {
     page.heading("Memories", "");
     for memory in &report.memories {
-        let text = memory.reason.as_deref().or(memory.tried).unwrap_or("");
+        let text = memory.reason.as_deref().or(memory.tried.as_deref()).unwrap_or("");
         let cells = [(memory.name, NAME), (memory.title, TITLE)];
         page.row(Mark::of(memory.works), &cells, DIM, &for_people(text));
     }

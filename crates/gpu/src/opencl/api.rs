@@ -105,8 +105,6 @@ impl Api {
     /// Loads the first of these libraries that is there.
     pub(super) fn load(names: &[&str]) -> Result<Arc<Api>, Missing> {
         let (library, name) = load(names)?;
-        // Drivers leave threads behind that run their code: what was loaded stays.
-        std::mem::forget(Arc::clone(&library));
         // SAFETY: functions have the types of OpenCL's header.
         unsafe {
             Ok(Arc::new(Api {

@@ -15,7 +15,7 @@ use super::answer::{self, Code, ended, fault, is_full};
 use super::api::{Api, DeviceId, Handle, Usm};
 use super::found::{self, Found};
 use super::queue::{Placed, Queue};
-use super::{LIBRARIES, refused};
+use super::{LIBRARIES, opening};
 use crate::device::{Address, Block, Device, Properties, Task, Work};
 
 /// An open OpenCL device.
@@ -54,13 +54,14 @@ impl OpenCl {
     /// # Errors
     /// If it is not there, or its driver cannot do what is needed.
     pub fn open(number: u32) -> Result<OpenCl> {
-        let refuse = |name: String| refused(number, name);
+        let refuse = |why: String| opening(DeviceFault::Unusable(why));
         let api = Api::load(&LIBRARIES).map_err(|why| refuse(why.to_string()))?;
         let all = found::all(&api).map_err(|why| refuse(why.to_string()))?;
         let count = all.len();
-        let found = all.into_iter().find(|found| found.number == number).ok_or_else(|| {
-            refuse(format!("there are {count} devices, counted from 0, and none is {number}"))
-        })?;
+        let found = all
+            .into_iter()
+            .find(|found| found.number == number)
+            .ok_or_else(|| opening(DeviceFault::NoDevice { number, devices: count }))?;
         match (found.usm, &found.unusable) {
             (Some(usm), None) => OpenCl::make(api, usm, &found).map_err(|code| {
                 let (device, name) = (&found.name, answer::name(code));
@@ -199,12 +200,16 @@ unsafe impl Device for OpenCl {
         Ok(self.know(known, bytes, host, if host { LEAST } else { ALIGN }))
     }
 
-    fn free(&self, block: u64) {
+    unsafe fn free(&self, block: u64) {
         let known = self.blocks().remove(&block);
         if let Some(given) = known.and_then(|known| known.given) {
             // SAFETY: of this context, freed once, and used by no work any more.
             unsafe { (self.usm.free)(self.context, given.0.as_ptr()) };
         }
+    }
+
+    fn address(&self, block: u64) -> Option<Address> {
+        self.address_of(block)
     }
 
     unsafe fn import_host(&self, address: NonNull<u8>, bytes: usize) -> Result<Block> {
@@ -255,7 +260,8 @@ impl Drop for OpenCl {
         // Nobody has the device any more; queues wait for their work.
         self.queues.clear();
         let blocks: Vec<u64> = self.blocks().keys().copied().collect();
-        blocks.into_iter().for_each(|block| self.free(block));
+        // SAFETY: nobody has the device any more, and its work is over.
+        blocks.into_iter().for_each(|block| unsafe { self.free(block) });
         // SAFETY: ours, and nothing is left of it.
         unsafe { (self.api.release_context)(self.context) };
     }

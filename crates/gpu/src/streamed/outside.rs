@@ -6,13 +6,13 @@
 use std::any::Any;
 use std::ffi::{c_int, c_uint, c_ulonglong};
 use std::mem::{offset_of, size_of};
-use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 
-use rustix::fs::{SeekFrom, seek};
 use tenure_memory::{DeviceFault, Error, Result, TensorMemory};
 
 use super::{Code, Handle, Owned, Streamed};
-use crate::device::{Block, Device, FdKind, IpcHandle};
+use crate::device::{Address, Block, Device, FdKind, IpcHandle};
+use crate::share::dma_bytes;
 
 /// `CUDA_EXTERNAL_MEMORY_HANDLE_DESC`, `hipExternalMemoryHandleDesc`.
 #[repr(C)]
@@ -114,6 +114,10 @@ pub(super) enum Kind {
     External(External),
     /// Another process's.
     Ipc,
+    /// Main memory, registered by its address there.
+    Host(Address),
+    /// Another library's, on this device: nothing is to be given back.
+    Foreign,
 }
 
 /// Memory of a descriptor.
@@ -136,7 +140,11 @@ impl Streamed {
         let peer = peer.filter(|peer| peer.properties.vendor == self.properties.vendor);
         let peer = peer.ok_or_else(|| self.lacks(what, "way to do it"))?;
         let known = peer.blocks().get(&block).map(|place| {
-            let far = !matches!(&place.kind, Kind::Own(memory) if *memory != TensorMemory::Device);
+            let far = match &place.kind {
+                Kind::Own(memory) => *memory == TensorMemory::Device,
+                Kind::Host(_) => false,
+                _ => true,
+            };
             (place.address, place.bytes, far)
         });
         let unknown = || peer.properties.fault(what, DeviceFault::OtherDevice);
@@ -146,7 +154,10 @@ impl Streamed {
         // Pinned and managed memory has one address everywhere.
         let context = if far { theirs } else { own.context };
         let number = peer.properties.id.cast_signed();
-        if context != own.context && (self.functions.choose)() == 0 && (own.can_access)(number) {
+        if context != own.context
+            && let Ok(_current) = self.functions.current()
+            && (own.can_access)(number)
+        {
             let code = (own.enable_access)(theirs);
             if code != 0 && code != ALREADY {
                 tracing::debug!("{what}: by a detour, the driver answers {code}");
@@ -156,7 +167,15 @@ impl Streamed {
     }
 
     /// Memory of a descriptor as a block.
-    pub(super) fn fd_block(&self, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
+    ///
+    /// # Safety
+    /// As [`Device::import_fd`].
+    pub(super) unsafe fn fd_block(
+        &self,
+        fd: BorrowedFd<'_>,
+        kind: FdKind,
+        bytes: usize,
+    ) -> Result<Block> {
         let what = "importing a descriptor";
         let outside = &self.functions.outside;
         // What Vulkan exports here is one allocation for one buffer; DMA-BUFs have no flags.
@@ -164,14 +183,13 @@ impl Streamed {
             FdKind::Opaque => (outside.fds.opaque, DEDICATED),
             FdKind::DmaBuf => (outside.fds.dma.map_err(|why| self.lacks(what, why))?, 0),
         };
-        let system = |what| move |cause| Error::System { what, cause };
-        let own = fd.try_clone_to_owned().map_err(system("duplicating a descriptor"))?;
+        let no_fd = |cause| Error::System { what: "duplicating a descriptor", cause };
+        let own = fd.try_clone_to_owned().map_err(no_fd)?;
         let handle = ExternalHandle { fd: own.as_raw_fd(), rest: [0; 3] };
         // Drivers are told how large the whole is: a DMA-BUF says so, of their own they believe us.
         let size = match kind {
             FdKind::Opaque => bytes as c_ulonglong,
-            FdKind::DmaBuf => seek(&own, SeekFrom::End(0))
-                .map_err(|errno| system("asking for the size of a DMA-BUF")(errno.into()))?,
+            FdKind::DmaBuf => dma_bytes(own.as_fd())?,
         };
         if size < bytes as c_ulonglong {
             return Err(Error::OutOfBounds { start: 0, end: bytes, len: size as usize });
@@ -179,7 +197,7 @@ impl Streamed {
         let wanted = ExternalMemory { kind: number, handle, size, flags, reserved: [0; 16] };
         let size = bytes as c_ulonglong;
         let all = ExternalBuffer { offset: 0, size, flags: 0, reserved: [0; 16] };
-        self.check(what, (self.functions.choose)())?;
+        let _current = self.current(what)?;
         let (mut memory, mut address) = (std::ptr::null_mut(), 0);
         // SAFETY: structures of the driver's header that live until the call returns; places are
         // ours; the descriptor is open.
@@ -214,7 +232,7 @@ impl Streamed {
         let other = || self.lacks(what, "handle for this: only device memory of its own has one");
         let (address, bytes) = known.ok_or_else(other)?;
         let mut handle = [0; 64];
-        self.check(what, (self.functions.choose)())?;
+        let _current = self.current(what)?;
         // SAFETY: a place for 64 bytes; the address of an allocation that exists.
         self.check(what, unsafe { (self.functions.outside.get_ipc)(&mut handle, address) })?;
         Ok((handle, bytes))
@@ -227,7 +245,7 @@ impl Streamed {
     pub(super) unsafe fn ipc_block(&self, handle: &IpcHandle, bytes: usize) -> Result<Block> {
         let what = "importing shared memory";
         let outside = &self.functions.outside;
-        self.check(what, (self.functions.choose)())?;
+        let _current = self.current(what)?;
         let (mut address, mut first, mut room) = (0, 0, 0);
         // SAFETY: a handle of the driver, by the caller's promise; places are ours.
         unsafe {

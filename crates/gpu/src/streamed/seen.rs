@@ -14,6 +14,8 @@ pub(crate) struct Seen {
     pub(crate) integrated: bool,
     pub(crate) managed: bool,
     pub(crate) uuid: [u8; 16],
+    /// Whether main memory can be registered.
+    pub(crate) host: bool,
     /// Whether the driver imports DMA-BUFs.
     pub(crate) dma: bool,
 }
@@ -30,6 +32,7 @@ impl Seen {
     pub(crate) fn listed(self, driver: &str) -> Listed {
         let abilities = [
             (self.managed, "has managed memory"),
+            (self.host, "reaches main memory"),
             (self.dma, "reaches DMA-BUF"),
             (true, "shares with other processes"),
         ];
@@ -51,7 +54,7 @@ impl Seen {
             class: self.class(),
             heaps: self.heaps(),
             memories,
-            imports_host: None,
+            imports_host: self.host.then(rustix::param::page_size),
             imports_dma: self.dma,
             shares: false,
             uuid: self.uuid,

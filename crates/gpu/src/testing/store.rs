@@ -1,10 +1,10 @@
 //! Where the bytes of a test device are, in this process and for others.
 #![expect(unsafe_code, reason = "reads and writes host memory that work was submitted for")]
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::slice;
 
-use rustix::fs::{MemfdFlags, Mode, OFlags, fstat, ftruncate, memfd_create, open};
+use rustix::fs::{FileType, MemfdFlags, Mode, OFlags, fstat, ftruncate, memfd_create, open};
 use rustix::io::Errno;
 
 use crate::device::{Address, IpcHandle};
@@ -22,9 +22,25 @@ pub(super) enum Store {
 
 impl Store {
     pub(super) fn hidden(bytes: usize) -> Result<Store, Errno> {
-        let file = memfd_create("tenure test device", MemfdFlags::CLOEXEC)?;
+        let file =
+            memfd_create("tenure test device", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&file, bytes as u64)?;
         Ok(Store::Hidden(file))
+    }
+
+    /// The file, of bytes that are in one.
+    pub(super) fn file(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Store::Hidden(file) => Some(file.as_fd()),
+            Store::Host { .. } => None,
+        }
+    }
+
+    /// Bytes of a descriptor, if it is a file's.
+    pub(super) fn imported(fd: BorrowedFd<'_>) -> Option<Store> {
+        let regular = FileType::from_raw_mode(fstat(fd).ok()?.st_mode) == FileType::RegularFile;
+        let file = fd.try_clone_to_owned().ok().filter(|_| regular)?;
+        Some(Store::Hidden(file))
     }
 
     /// Its name for other processes: who has it, and as which descriptor.

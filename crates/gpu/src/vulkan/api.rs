@@ -11,8 +11,6 @@ use crate::{Class, Missing, Region};
 /// The library, and an instance of it.
 pub(super) struct Loader {
     pub(super) instance: ash::Instance,
-    /// Unloads the library when dropped: after the instance.
-    _entry: ash::Entry,
 }
 
 /// What this crate needs of a device.
@@ -56,7 +54,9 @@ impl Loader {
                 },
             }
         })?;
-        Ok(Loader { instance, _entry: entry })
+        // Never unloaded: drivers leave threads behind, which go on in what would be gone.
+        std::mem::forget(entry);
+        Ok(Loader { instance })
     }
 
     /// Every device, and what it is.

@@ -15,7 +15,7 @@ use crate::device::{Address, Block, Class, Device, FdKind};
 pub(super) type Handles = vk::ExternalMemoryHandleTypeFlags;
 
 /// What a buffer can be used for, here and by whoever computes with it.
-const USES: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
+pub(super) const USES: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::TRANSFER_SRC.as_raw()
         | vk::BufferUsageFlags::TRANSFER_DST.as_raw()
         | vk::BufferUsageFlags::STORAGE_BUFFER.as_raw()
@@ -37,10 +37,9 @@ pub(super) fn handles(kind: FdKind) -> Handles {
 }
 
 impl Vulkan {
-    fn full(&self, memory: TensorMemory, bytes: usize) -> Error {
-        let local = memory == TensorMemory::Device;
-        let heaps = self.properties.heaps.iter().filter(|heap| heap.local == local || !local);
-        let available = heaps.map(|heap| heap.bytes.min(self.most)).max();
+    /// No room: what there is at most, where that is what was asked too much of. How much is left of
+    /// it the driver does not say.
+    fn full(memory: TensorMemory, bytes: usize, available: Option<u64>) -> Error {
         Error::OutOfMemory { memory, bytes, available, source: None }
     }
 
@@ -121,11 +120,11 @@ impl Vulkan {
     ) -> Result<Block> {
         let what = "allocating";
         if bytes as u64 > self.most.min(1 << 56) {
-            return Err(self.full(memory, bytes));
+            return Err(Vulkan::full(memory, bytes, Some(self.most)));
         }
         let refused = |error| match error {
             vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY => {
-                self.full(memory, bytes)
+                Vulkan::full(memory, bytes, None)
             }
             other => self.answer(what, other),
         };
@@ -141,9 +140,9 @@ impl Vulkan {
             let kind = kind.map_err(refused)?;
             let found = self.memory.memory_types_as_slice().get(kind as usize);
             let heap = found.and_then(|kind| self.properties.heaps.get(kind.heap_index as usize));
-            if heap.is_some_and(|heap| needs.size > heap.bytes) {
+            if let Some(heap) = heap.filter(|heap| needs.size > heap.bytes) {
                 self.device.destroy_buffer(buffer, None);
-                return Err(self.full(memory, bytes));
+                return Err(Vulkan::full(memory, bytes, Some(heap.bytes)));
             }
             let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(handles);
             let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().buffer(buffer);

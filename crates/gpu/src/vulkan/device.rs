@@ -27,13 +27,14 @@ pub struct Vulkan {
     pub(super) host: Option<ash::ext::external_memory_host::Device>,
     pub(super) fds: Option<ash::khr::external_memory_fd::Device>,
     pub(super) device: ash::Device,
+    pub(super) physical: vk::PhysicalDevice,
     pub(super) memory: vk::PhysicalDeviceMemoryProperties,
     /// The families of its queues: buffers are for all of them.
     pub(super) families: Vec<u32>,
     pub(super) most: u64,
     pub(super) properties: Properties,
     hardware: [u8; 16],
-    _loader: Loader,
+    pub(super) loader: Loader,
 }
 
 /// A block: a buffer over all of some memory.
@@ -62,11 +63,10 @@ impl Vulkan {
         let all = loader.devices().map_err(|why| missing(&why))?;
         let count = all.len();
         let Some((physical, found)) = all.into_iter().nth(number as usize) else {
-            let name = format!("there are {count} devices, counted from 0, and none is {number}");
-            return Err(refused(DeviceFault::Answer { code: i64::from(number), name }));
+            return Err(refused(DeviceFault::NoDevice { number, devices: count }));
         };
         if let Some(why) = &found.unusable {
-            return Err(refused(DeviceFault::Answer { code: 0, name: why.clone() }));
+            return Err(refused(DeviceFault::Unusable(format!("{}: {why}", found.name))));
         }
         Vulkan::make(loader, physical, &found).map_err(|error| refused(fault(error)))
     }
@@ -137,12 +137,13 @@ impl Vulkan {
                 host,
                 fds,
                 device,
+                physical,
                 memory: instance.get_physical_device_memory_properties(physical),
                 families: chosen.families(),
                 most: limits.max_memory_allocation_size,
                 properties,
                 hardware: ids.device_uuid,
-                _loader: loader,
+                loader,
             })
         }
     }
@@ -187,7 +188,7 @@ unsafe impl Device for Vulkan {
         self.make_block(memory, bytes, None)
     }
 
-    fn free(&self, block: u64) {
+    unsafe fn free(&self, block: u64) {
         let Some(Known { buffer, memory, .. }) = self.blocks().remove(&block) else { return };
         // SAFETY: of this device, and used by no work any more; freeing memory unmaps it.
         unsafe {
@@ -205,8 +206,9 @@ unsafe impl Device for Vulkan {
         unsafe { self.host_block(address, bytes) }
     }
 
-    fn import_fd(&self, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
-        self.fd_block(fd, kind, bytes)
+    unsafe fn import_fd(&self, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
+        // SAFETY: by the caller's promise.
+        unsafe { self.fd_block(fd, kind, bytes) }
     }
 
     fn import_peer(&self, peer: &dyn Device, block: u64) -> Result<(u64, usize)> {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ash::prelude::VkResult;
 use ash::vk;
@@ -186,7 +186,29 @@ impl Queue {
         match unsafe { device.wait_semaphores(&wait, timeout.map_or(u64::MAX, most)) } {
             Ok(()) => Ok(true),
             Err(vk::Result::TIMEOUT) => Ok(false),
-            Err(error) => Err(error),
+            Err(vk::Result::ERROR_DEVICE_LOST) => Err(vk::Result::ERROR_DEVICE_LOST),
+            // The driver had no memory to wait with, say: the work goes on, and what it uses must
+            // not be let go of.
+            Err(_) => self.watch(device, number, timeout),
+        }
+    }
+
+    /// Asks again and again whether work is done; only a lost device ends it otherwise.
+    fn watch(
+        &self,
+        device: &ash::Device,
+        number: u64,
+        timeout: Option<Duration>,
+    ) -> VkResult<bool> {
+        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        loop {
+            // SAFETY: the semaphore is this device's.
+            match unsafe { device.get_semaphore_counter_value(self.done) } {
+                Ok(counted) if counted >= number => return Ok(true),
+                Err(vk::Result::ERROR_DEVICE_LOST) => return Err(vk::Result::ERROR_DEVICE_LOST),
+                _ if until.is_some_and(|until| until <= Instant::now()) => return Ok(false),
+                _ => std::thread::sleep(Duration::from_millis(1)),
+            }
         }
     }
 

@@ -6,44 +6,90 @@ use std::num::NonZero;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::ptr::NonNull;
 
-use ash::prelude::VkResult;
 use ash::vk;
 use tenure_memory::{DeviceFault, Error, Result, TensorMemory};
 
-use super::blocks::{HANDLE_ALIGN, Handles, handle, handles};
+use super::blocks::{HANDLE_ALIGN, Handles, USES, handle, handles};
 use super::device::{Known, Vulkan};
 use crate::device::{Address, Block, Device, FdKind};
+use crate::share::dma_bytes;
+
+/// What is imported.
+struct Import<'a, T> {
+    what: &'static str,
+    /// Bytes that are used.
+    bytes: usize,
+    /// Bytes that there are, where that is known: no buffer may need more.
+    room: Option<u64>,
+    handles: Handles,
+    /// What it is most like, for the choice of its type.
+    memory: TensorMemory,
+    /// The types that it can have.
+    allowed: u32,
+    chained: &'a mut T,
+}
 
 impl Vulkan {
     fn lacks(&self, what: &'static str) -> Error {
         self.properties.fault(what, DeviceFault::Lacks("way to do it"))
     }
 
+    /// What the driver does with buffers over memory of some kind of handle.
+    pub(super) fn external(&self, handles: Handles) -> vk::ExternalMemoryFeatureFlags {
+        let asked =
+            vk::PhysicalDeviceExternalBufferInfo::default().usage(USES).handle_type(handles);
+        let mut found = vk::ExternalBufferProperties::default();
+        // SAFETY: the device is one of this instance; the structures live until the call returns.
+        unsafe {
+            let instance = &self.loader.instance;
+            instance.get_physical_device_external_buffer_properties(
+                self.physical,
+                &asked,
+                &mut found,
+            );
+        }
+        found.external_memory_properties.external_memory_features
+    }
+
     /// Memory for a buffer, from what a structure in the chain says.
     ///
     /// # Safety
-    /// `import` must be an import structure of memory that fits the buffer.
+    /// `import` must be an import structure of memory that has `import.room` bytes.
     unsafe fn import<T: vk::ExtendsMemoryAllocateInfo>(
         &self,
-        bytes: usize,
-        handles: Handles,
-        allowed: u32,
-        import: &mut T,
-    ) -> VkResult<Block> {
-        let buffer = self.buffer(bytes as u64, handles)?;
+        import: Import<'_, T>,
+    ) -> Result<Block> {
+        let Import { what, bytes, room, handles, memory, allowed, chained } = import;
+        let features = self.external(handles);
+        if !features.contains(vk::ExternalMemoryFeatureFlags::IMPORTABLE) {
+            return Err(self.lacks(what));
+        }
+        let refused = |error| self.answer(what, error);
+        let buffer = self.buffer(bytes as u64, handles).map_err(refused)?;
         // SAFETY: by the caller's promise, and as in `make_block`.
         unsafe {
             let gone = |_: &_| self.device.destroy_buffer(buffer, None);
             let needs = self.device.get_buffer_memory_requirements(buffer);
-            let kind = self.kind(needs.memory_type_bits & allowed, TensorMemory::Device);
-            let kind = kind.ok_or(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE).inspect_err(gone)?;
+            if let Some(room) = room.filter(|room| needs.size > *room) {
+                self.device.destroy_buffer(buffer, None);
+                let (end, len) = (needs.size as usize, room as usize);
+                return Err(Error::OutOfBounds { start: 0, end, len });
+            }
+            let kind = self.kind(needs.memory_type_bits & allowed, memory);
+            let kind = kind.ok_or(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE).inspect_err(gone);
+            let kind = kind.map_err(refused)?;
             let room = needs.size.max(bytes as u64);
-            let wanted = vk::MemoryAllocateInfo::default()
+            let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().buffer(buffer);
+            let mut wanted = vk::MemoryAllocateInfo::default()
                 .allocation_size(room)
                 .memory_type_index(kind)
-                .push_next(import);
-            let memory = self.device.allocate_memory(&wanted, None).inspect_err(gone)?;
-            let id = self.enter(buffer, (memory, room), None)?;
+                .push_next(chained);
+            if features.contains(vk::ExternalMemoryFeatureFlags::DEDICATED_ONLY) {
+                wanted = wanted.push_next(&mut dedicated);
+            }
+            let made = self.device.allocate_memory(&wanted, None).inspect_err(gone);
+            let made = made.map_err(refused)?;
+            let id = self.enter(buffer, (made, room), None).map_err(refused)?;
             Ok(Block { id, bytes, host: None, name: handle(buffer), align: HANDLE_ALIGN })
         }
     }
@@ -68,13 +114,29 @@ impl Vulkan {
             let mut import = vk::ImportMemoryHostPointerInfoEXT::default()
                 .handle_type(handles)
                 .host_pointer(pointer);
-            self.import(bytes, handles, found.memory_type_bits, &mut import)
-                .map_err(|error| self.answer(what, error))
+            self.import(Import {
+                what,
+                bytes,
+                room: Some(bytes as u64),
+                handles,
+                // The CPU goes on using it: what it writes must be seen without being flushed.
+                memory: TensorMemory::Pinned,
+                allowed: found.memory_type_bits,
+                chained: &mut import,
+            })
         }
     }
 
     /// Memory of a descriptor as a block.
-    pub(super) fn fd_block(&self, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
+    ///
+    /// # Safety
+    /// As [`crate::Device::import_fd`].
+    pub(super) unsafe fn fd_block(
+        &self,
+        fd: BorrowedFd<'_>,
+        kind: FdKind,
+        bytes: usize,
+    ) -> Result<Block> {
         let what = "importing a descriptor";
         let fds =
             self.fds.as_ref().filter(|_| kind == FdKind::Opaque || self.properties.imports_dma);
@@ -82,21 +144,30 @@ impl Vulkan {
         let no_fd = |cause| Error::System { what: "duplicating a descriptor", cause };
         let own = fd.try_clone_to_owned().map_err(no_fd)?;
         let handles = handles(kind);
-        let allowed = match kind {
-            FdKind::Opaque => u32::MAX,
+        let (allowed, room) = match kind {
+            // The caller knows it as large as it is.
+            FdKind::Opaque => (u32::MAX, None),
             FdKind::DmaBuf => {
+                let room = dma_bytes(own.as_fd())?;
+                if room < bytes as u64 {
+                    let (end, len) = (bytes, room as usize);
+                    return Err(Error::OutOfBounds { start: 0, end, len });
+                }
                 let mut found = vk::MemoryFdPropertiesKHR::default();
                 // SAFETY: the descriptor is open.
                 unsafe { fds.get_memory_fd_properties(handles, own.as_raw_fd(), &mut found) }
                     .map_err(|error| self.answer(what, error))?;
-                found.memory_type_bits
+                (found.memory_type_bits, Some(room))
             }
         };
         let mut import =
             vk::ImportMemoryFdInfoKHR::default().handle_type(handles).fd(own.as_raw_fd());
-        // SAFETY: the descriptor is open, and the driver's from here on if it takes it.
-        let block = unsafe { self.import(bytes, handles, allowed, &mut import) };
-        let block = block.map_err(|error| self.answer(what, error))?;
+        let (memory, chained) = (TensorMemory::Device, &mut import);
+        // SAFETY: the descriptor is open, and the driver's from here on if it takes it; its size was
+        // looked at, or is what the caller promises.
+        let block = unsafe {
+            self.import(Import { what, bytes, room, handles, memory, allowed, chained })?
+        };
         let _ = own.into_raw_fd();
         Ok(block)
     }
@@ -113,7 +184,8 @@ impl Vulkan {
         match known {
             Known { shared: Some(FdKind::Opaque), .. } if same && self.fds.is_some() => {
                 let (fd, room) = peer.export_block(block)?;
-                let block = self.fd_block(fd.as_fd(), FdKind::Opaque, room)?;
+                // SAFETY: exported by the same driver just now, with the size that it has.
+                let block = unsafe { self.fd_block(fd.as_fd(), FdKind::Opaque, room)? };
                 Ok((block.id, 0))
             }
             Known { near: Some(Address(base)), room, .. } => {
@@ -143,7 +215,8 @@ impl Vulkan {
             FdKind::Opaque => self.fds.is_some(),
             FdKind::DmaBuf => self.fds.is_some() && self.properties.imports_dma,
         };
-        match can {
+        let exports = vk::ExternalMemoryFeatureFlags::EXPORTABLE;
+        match can && self.external(handles(kind)).contains(exports) {
             true => self.make_block(memory, bytes, Some(kind)),
             false => Err(self.lacks("sharing memory")),
         }

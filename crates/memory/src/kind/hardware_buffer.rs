@@ -7,6 +7,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
+use crate::sync::{Mutex, lock};
 use crate::{
     Access, Allocator, CpuAddress, Error, RawBuffer, RawMemory, Request, Result, TensorMemory, Why,
 };
@@ -80,6 +81,16 @@ impl Allocator for HardwareBuffers {
 struct HardwareBuffer {
     buffer: NonNull<c_void>,
     size: usize,
+    /// Who uses it now. The system lets nobody lock what is locked for writing, and here several write
+    /// different bytes: it is locked once, for all of them.
+    locked: Mutex<Locked>,
+}
+
+/// How many use a buffer, and where it is while they do.
+#[derive(Default)]
+struct Locked {
+    users: usize,
+    address: Option<NonNull<u8>>,
 }
 
 // SAFETY: hardware buffers may be used on any thread; access is ordered by the ledger.
@@ -101,7 +112,7 @@ impl HardwareBuffer {
         // SAFETY: a description and a place for the buffer.
         let code = unsafe { AHardwareBuffer_allocate(&raw const wanted, &raw mut made) };
         let buffer = NonNull::new(made).filter(|_| code == 0)?;
-        Some(HardwareBuffer { buffer, size })
+        Some(HardwareBuffer { buffer, size, locked: Mutex::default() })
     }
 }
 
@@ -113,7 +124,7 @@ impl Drop for HardwareBuffer {
 }
 
 // SAFETY: a locked buffer has its bytes, initialised when made, at a page; between `begin` and
-// `end` it is locked, for reading as often as it is asked for.
+// the last `end` it is locked, once.
 unsafe impl RawMemory for HardwareBuffer {
     fn memory(&self) -> TensorMemory {
         TensorMemory::Dma
@@ -131,21 +142,34 @@ unsafe impl RawMemory for HardwareBuffer {
         true
     }
 
-    fn begin(&self, access: Access) -> Result<NonNull<u8>> {
-        let usage = if access.writes() { CPU_READ_OFTEN | CPU_WRITE_OFTEN } else { CPU_READ_OFTEN };
+    fn begin(&self, _: Access) -> Result<NonNull<u8>> {
+        let mut locked = lock(&self.locked);
+        if let Some(address) = locked.address {
+            locked.users += 1;
+            return Ok(address);
+        }
+        // For writing too: who comes next may want to, and cannot lock it again.
+        let usage = CPU_READ_OFTEN | CPU_WRITE_OFTEN;
         let (buffer, mut address) = (self.buffer.as_ptr(), ptr::null_mut());
         // SAFETY: the buffer exists; no fence is waited for but those it has itself.
         let code =
             unsafe { AHardwareBuffer_lock(buffer, usage, -1, ptr::null(), &raw mut address) };
-        NonNull::new(address.cast::<u8>()).filter(|_| code == 0).ok_or_else(|| {
-            let reason = format!("it answers {code}");
-            let why = Why::Refused { what: "AHardwareBuffer_lock", reason };
-            Error::Unavailable { memory: TensorMemory::Dma, why }
-        })
+        let address =
+            NonNull::new(address.cast::<u8>()).filter(|_| code == 0).ok_or_else(|| {
+                let reason = format!("it answers {code}");
+                let why = Why::Refused { what: "AHardwareBuffer_lock", reason };
+                Error::Unavailable { memory: TensorMemory::Dma, why }
+            })?;
+        *locked = Locked { users: 1, address: Some(address) };
+        Ok(address)
     }
 
     fn end(&self, _: Access) {
-        // SAFETY: the buffer exists and was locked.
-        unsafe { AHardwareBuffer_unlock(self.buffer.as_ptr(), ptr::null_mut()) };
+        let mut locked = lock(&self.locked);
+        locked.users = locked.users.saturating_sub(1);
+        if locked.users == 0 && locked.address.take().is_some() {
+            // SAFETY: the buffer exists, was locked, and is used by nobody any more.
+            unsafe { AHardwareBuffer_unlock(self.buffer.as_ptr(), ptr::null_mut()) };
+        }
     }
 }

@@ -8,7 +8,6 @@ use std::ffi::c_void;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{
     Allocator, Buffer, CpuAddress, Error, ObjectKey, RawBuffer, RawMemory, Request, Result,
@@ -59,7 +58,7 @@ unsafe extern "system" {
     fn CloseHandle(handle: Handle) -> i32;
 }
 
-/// Allocates sections: under a name of the user's, or under names that nobody else knows.
+/// Allocates sections: under a name of the user's, or without one, so that nobody else can open them.
 #[derive(Debug, Clone, Default)]
 pub struct Shm {
     name: Option<String>,
@@ -87,21 +86,8 @@ impl Allocator for Shm {
         if align > GRANULARITY {
             return Err(Error::BadRequest { bytes, align });
         }
-        let section = Section::create(&self.section_name(), bytes)?;
+        let section = Section::create(self.name.as_deref(), bytes)?;
         Ok(RawBuffer::new(section, request.name()))
-    }
-}
-
-impl Shm {
-    fn section_name(&self) -> String {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        match &self.name {
-            Some(name) => name.clone(),
-            None => {
-                let number = NEXT.fetch_add(1, Ordering::Relaxed);
-                format!("{}-{number}", std::process::id())
-            }
-        }
     }
 }
 
@@ -122,7 +108,8 @@ struct Section {
     handle: Handle,
     address: NonNull<u8>,
     size: usize,
-    key: ObjectKey,
+    /// For those that have a name, by which this process can open them again.
+    key: Option<ObjectKey>,
 }
 
 // SAFETY: views may be used on any thread; access is ordered by the ledger.
@@ -145,21 +132,22 @@ fn failed(what: &'static str) -> Error {
 }
 
 impl Section {
-    fn create(name: &str, bytes: usize) -> Result<Section> {
-        let whole = whole_name(name)?;
+    fn create(name: Option<&str>, bytes: usize) -> Result<Section> {
+        let whole = name.map(whole_name).transpose()?;
+        let pointer = whole.as_ref().map_or(ptr::null(), |whole| whole.as_ptr());
         let size = bytes.max(1) as u64;
         let (high, low) = ((size >> 32) as u32, size as u32);
-        // SAFETY: no file stands for the paging file; the name ends with a zero.
+        // SAFETY: no file stands for the paging file; the name ends with a zero, or there is none.
         let handle = unsafe {
             let paging_file = ptr::without_provenance_mut(usize::MAX);
-            CreateFileMappingW(paging_file, ptr::null(), PAGE_READWRITE, high, low, whole.as_ptr())
+            CreateFileMappingW(paging_file, ptr::null(), PAGE_READWRITE, high, low, pointer)
         };
         let cause = io::Error::last_os_error();
         if handle.is_null() {
             let (memory, source) = (TensorMemory::Shm, Some(cause));
             return Err(Error::OutOfMemory { memory, bytes, available: None, source });
         }
-        if cause.raw_os_error() == Some(ALREADY_EXISTS) {
+        if let (Some(ALREADY_EXISTS), Some(name)) = (cause.raw_os_error(), name) {
             // SAFETY: opened just now.
             unsafe { CloseHandle(handle) };
             return Err(Error::Open { path: name.into(), cause });
@@ -175,11 +163,11 @@ impl Section {
             let cause = io::Error::last_os_error();
             return Err(Error::Open { path: name.into(), cause });
         }
-        Section::map(handle, name, None)
+        Section::map(handle, Some(name), None)
     }
 
     /// Takes the handle, and maps all of the section.
-    fn map(handle: Handle, name: &str, size: Option<usize>) -> Result<Section> {
+    fn map(handle: Handle, name: Option<&str>, size: Option<usize>) -> Result<Section> {
         // SAFETY: a section that is open; all of it.
         let view = unsafe { MapViewOfFile(handle, READ_WRITE, 0, 0, 0) };
         let Some(address) = NonNull::new(view.cast::<u8>()) else {
@@ -188,10 +176,12 @@ impl Section {
             unsafe { CloseHandle(handle) };
             return Err(error);
         };
-        let mut hasher = DefaultHasher::new();
-        name.hash(&mut hasher);
         // Two views of one section answer to one ledger.
-        let key = ObjectKey { device: u64::MAX, inode: hasher.finish() };
+        let key = name.map(|name| {
+            let mut hasher = DefaultHasher::new();
+            name.hash(&mut hasher);
+            ObjectKey { device: u64::MAX, inode: hasher.finish() }
+        });
         let mut section = Section { handle, address, size: 0, key };
         section.size = match size {
             Some(size) => size,
@@ -247,6 +237,6 @@ unsafe impl RawMemory for Section {
     }
 
     fn object(&self) -> Option<ObjectKey> {
-        Some(self.key)
+        self.key
     }
 }

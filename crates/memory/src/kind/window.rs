@@ -72,6 +72,10 @@ unsafe impl RawMemory for Window {
         self.home.carrier()
     }
 
+    fn home(&self) -> Option<&RawBuffer> {
+        Some(&self.home)
+    }
+
     fn size(&self) -> usize {
         self.home.size()
     }

@@ -62,6 +62,7 @@ impl RawBuffer {
             maintained: core.maintained,
             shared: AtomicBool::new(false),
             record: None,
+            watch: super::watch::Watch::default(),
             memory: Box::new(window),
         };
         let name = home.name.clone();

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tenure_layout::{Axis, Layout, WalkPair};
 use tenure_memory::{
-    Access, After, Buffer, Carrier, Carry, DeviceHold, Error as MemoryError, Held, Hold, Piece,
-    RawBuffer,
+    Access, After, Buffer, Carrier, Carry, DeviceHold, Held, Hold, Piece, carrier_for,
 };
 
 use super::kernel;
@@ -38,13 +37,6 @@ pub(super) fn is_far(buffer: &Buffer) -> bool {
     raw.map_or(!buffer.space().cpu_reachable(), |raw| !raw.cpu_accessible())
 }
 
-/// Who carries the bytes of memory that the CPU does not reach.
-fn carrier_of(raw: &RawBuffer) -> Result<Arc<dyn Carrier>> {
-    let (memory, space) = (raw.memory(), raw.space());
-    // Memory of another library, say: nobody here knows how to ask its device.
-    Ok(raw.carrier().ok_or(MemoryError::NotMappable { memory, space })?)
-}
-
 /// Holds both sides for a copy of which at least one is far.
 pub(super) fn prepare(to: Side<'_>, from: Side<'_>) -> Result<Prepared> {
     let walk = WalkPair::new(to.1, from.1)?;
@@ -57,7 +49,7 @@ pub(super) fn prepare(to: Side<'_>, from: Side<'_>) -> Result<Prepared> {
 
 /// A fill of elements that follow each other.
 pub(super) fn fill(to: Side<'_>, pattern: [u8; 4]) -> Result<Prepared> {
-    let carrier = carrier_of(to.0.raw()?)?;
+    let carrier = carrier_for(to.0.raw()?)?;
     let work = vec![Carry::fill(far(to, Access::KernelWrite)?, pattern)?];
     Ok(Prepared { carrier, work, after: None })
 }
@@ -76,12 +68,11 @@ pub(super) fn pattern(element: &[u8]) -> Option<[u8; 4]> {
 /// Both far: at once if the device of one side reaches both, otherwise through main memory.
 fn between(to: Side<'_>, from: Side<'_>, walk: &WalkPair) -> Result<Prepared> {
     let (target, source) = (to.0.raw()?, from.0.raw()?);
-    let (there, here) = (carrier_of(target)?, carrier_of(source)?);
+    // A DMA-BUF without an address for the CPU has nobody of its own, and needs nobody.
+    let carriers = [target.carrier(), source.carrier()];
+    let mut both = carriers.into_iter().flatten();
     if let Some(pieces) = pieces(walk, to.1, from.1)
-        && let Some(carrier) = match there.reaches(source) {
-            true => Some(there),
-            false => Some(Arc::clone(&here)).filter(|here| here.reaches(target)),
-        }
+        && let Some(carrier) = both.find(|one| one.reaches(source) && one.reaches(target))
     {
         // Reading first: the ledger then refuses a copy of bytes onto themselves.
         let source = far(from, Access::KernelRead)?;
@@ -89,14 +80,14 @@ fn between(to: Side<'_>, from: Side<'_>, walk: &WalkPair) -> Result<Prepared> {
         return Ok(Prepared { carrier, work, after: None });
     }
     let packed = Layout::contiguous(to.1.dtype(), to.1.shape())?;
-    let staging = here.staging(packed.span().end)?;
+    let staging = carrier_for(source)?.staging(packed.span().end)?;
     prepare((&staging, &packed), from)?.finish()?;
     prepare(to, (&staging, &packed))
 }
 
 /// From main memory.
 fn upload(to: Side<'_>, from: Side<'_>, walk: &WalkPair) -> Result<Prepared> {
-    let carrier = carrier_of(to.0.raw()?)?;
+    let carrier = carrier_for(to.0.raw()?)?;
     if let Some(pieces) = pieces(walk, to.1, from.1) {
         let source = near(from, Access::KernelRead)?;
         let work = vec![Carry::pieces(far(to, Access::KernelWrite)?, Held::Near(source), pieces)?];
@@ -141,7 +132,7 @@ fn weave(
 
 /// To main memory.
 fn download(to: Side<'_>, from: Side<'_>, walk: &WalkPair) -> Result<Prepared> {
-    let carrier = carrier_of(from.0.raw()?)?;
+    let carrier = carrier_for(from.0.raw()?)?;
     if let Some(pieces) = pieces(walk, to.1, from.1) {
         let source = far(from, Access::KernelRead)?;
         let to = Held::Near(near(to, Access::KernelWrite)?);

@@ -46,14 +46,14 @@ fn done() -> Result<Fence> {
     Ok(fence)
 }
 
-/// The copies that one device does.
+/// The copies that one queue of a device does.
 struct Batch {
     carrier: Arc<dyn Carrier>,
     work: Vec<Carry>,
     after: Vec<After>,
 }
 
-/// Copies pairs of tensors (to, from), each device's share in one go, and waits.
+/// Copies pairs of tensors (to, from), the share of each device's queue in one go, and waits.
 ///
 /// # Errors
 /// As [`Tensor::copy_from`] for each of them; a tensor cannot be written by one copy and be part
@@ -66,8 +66,8 @@ pub fn copy_all(pairs: &[(&TensorDyn, &TensorDyn)]) -> Result<()> {
     Ok(())
 }
 
-/// Begins copies of pairs of tensors (to, from), each device's share in one go. There is a fence
-/// for each device that takes part.
+/// Begins copies of pairs of tensors (to, from), the share of each device's queue in one go. There is
+/// a fence for each queue that takes part.
 ///
 /// # Errors
 /// As [`copy_all`].
@@ -93,8 +93,9 @@ fn prepare(pairs: &[(&TensorDyn, &TensorDyn)]) -> Result<Vec<Batch>> {
         }
         for (to, from) in to.sides(from)? {
             let one = carry::prepare((to.0, &to.1), (from.0, &from.1))?;
-            let number = one.carrier.number();
-            let known = batches.iter().position(|batch| batch.carrier.number() == number);
+            let queue = |carrier: &Arc<dyn Carrier>| (carrier.number(), carrier.queue());
+            let own = queue(&one.carrier);
+            let known = batches.iter().position(|batch| queue(&batch.carrier) == own);
             let at = known.unwrap_or_else(|| {
                 let carrier = Arc::clone(&one.carrier);
                 batches.push(Batch { carrier, work: vec![], after: vec![] });

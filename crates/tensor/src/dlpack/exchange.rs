@@ -9,7 +9,7 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 
-use tenure_memory::{DeviceVendor, DlDevice, LogicalMemorySpace, TensorMemory};
+use tenure_memory::{DeviceVendor, DlDevice, LogicalMemorySpace, TensorMemory, allocator_on};
 
 use super::ffi::{
     DLDeviceType, DLManagedTensorVersioned, DLPackDLTensorFromPyObjectNoSync, DLPackExchangeAPI,
@@ -74,19 +74,22 @@ impl ExchangeTable {
 ///
 /// # Errors
 /// As [`crate::Tensor::from_dlpack`] for what makes no sense, [`Fault::Unreachable`] for devices
-/// other than the CPU, and if there is no memory.
+/// that are not open, and if there is no memory.
 ///
 /// # Safety
 /// The shape, unless null, must be a list of `ndim` numbers.
 pub unsafe fn allocate(prototype: &DLTensor) -> Result<Versioned> {
-    let cpu = LogicalMemorySpace::MainMemory.dlpack(DeviceVendor::Cuda);
+    let have = LogicalMemorySpace::MainMemory.dlpack(DeviceVendor::Cuda);
     let device_type = prototype.device.device_type.0.cast_signed();
-    if device_type != cpu.device_type {
-        let asked = DlDevice { device_type, device_id: prototype.device.device_id };
-        return Err(Fault::Unreachable { have: cpu, asked }.into());
-    }
+    let asked = DlDevice { device_type, device_id: prototype.device.device_id };
     let (dtype, shape) = (dtype(prototype, false)?, shape(prototype)?);
-    TensorDyn::new(&shape, dtype, Some(TensorMemory::Mem), None)?.to_dlpack()
+    if device_type == have.device_type {
+        return TensorDyn::new(&shape, dtype, Some(TensorMemory::Mem), None)?.to_dlpack();
+    }
+    let allocator = LogicalMemorySpace::from_dlpack(asked)
+        .and_then(|(space, vendor)| allocator_on(vendor?, space))
+        .ok_or(Fault::Unreachable { have, asked })?;
+    TensorDyn::new_in(allocator.as_ref(), &shape, dtype, None)?.to_dlpack()
 }
 
 /// Tells a failure to whoever asked: context, kind and message.

@@ -111,10 +111,10 @@ pub enum Fault {
         /// Where it was wanted.
         asked: DlDevice,
     },
-    /// Another device was asked for, which nothing here can copy to.
+    /// Another device was asked for, which is not open.
     #[error(
-        "the tensor is on device {} of type {} and cannot be brought to device {} of type {}; \
-         the CPU (type 1) can be asked for",
+        "the tensor is on device {} of type {} and cannot be brought to device {} of type {}, which \
+         is not open here (tenure::gpu::open opens one); the CPU (type 1) can be asked for",
         have.device_id, have.device_type, asked.device_id, asked.device_type
     )]
     Unreachable {

@@ -1,6 +1,6 @@
 //! What a consumer asks for, in the words of `__dlpack__`: version, device, copy.
 
-use tenure_memory::{DeviceVendor, DlDevice, LogicalMemorySpace, TensorMemory};
+use tenure_memory::{DeviceVendor, DlDevice, LogicalMemorySpace, TensorMemory, allocator_on};
 
 use super::ffi::{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
 use super::{Fault, Legacy, Versioned};
@@ -44,8 +44,8 @@ impl ExportRequest {
         ExportRequest { max_version, ..self }
     }
 
-    /// Where the consumer wants the memory. What the CPU can reach is offered as memory of the CPU
-    /// without a copy.
+    /// Where the consumer wants the memory: on the CPU, or on a device that is open here. What the CPU
+    /// can reach is offered as memory of the CPU without a copy.
     #[must_use]
     pub fn device(self, device: Option<DlDevice>) -> ExportRequest {
         ExportRequest { device, ..self }
@@ -132,9 +132,6 @@ impl<E: ElementKind> Tensor<E> {
         });
         let device = asked.unwrap_or(have);
         let shareable = device == have || (device == cpu && self.space().cpu_reachable());
-        if !shareable && device != cpu {
-            return Err(Fault::Unreachable { have, asked: device }.into());
-        }
         if !shareable && request.copy == Some(false) {
             return Err(Fault::CopyForbidden { have, asked: device }.into());
         }
@@ -142,9 +139,24 @@ impl<E: ElementKind> Tensor<E> {
             let read_only = request.read_only || self.export_reads_only()?;
             return self.lend_as(request, Terms { device, read_only, copied: false });
         }
-        let memory = if device == cpu { TensorMemory::Mem } else { self.memory() };
-        let copy = self.to(Some(memory))?;
+        let copy = match device == cpu {
+            true => self.to(Some(TensorMemory::Mem))?,
+            false => self.to_device(device, have)?,
+        };
         copy.lend_as(request, Terms { device, read_only: request.read_only, copied: true })
+    }
+
+    /// A copy on a device, which must be open.
+    fn to_device(&self, device: DlDevice, have: DlDevice) -> Result<Tensor<E>> {
+        // The device that it is on, which need not be the first of those with this name.
+        let own = self.buffer().raw()?.carrier().filter(|_| device == have);
+        let allocator = match own {
+            Some(own) => own.allocator(self.space()),
+            None => LogicalMemorySpace::from_dlpack(device)
+                .and_then(|(space, vendor)| allocator_on(vendor?, space)),
+        };
+        let allocator = allocator.ok_or(Fault::Unreachable { have, asked: device })?;
+        self.to_in(allocator.as_ref())
     }
 
     /// Whether an export must forbid writing.

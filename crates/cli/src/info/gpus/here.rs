@@ -1,11 +1,54 @@
 //! The devices of this machine, looked for now.
 
-use tenure::gpu::{Backend, Class, Listed, backends};
+use std::sync::Arc;
 
+use tenure::TensorMemory;
+use tenure::gpu::{self, Backend, Class, Listed, backends};
+use tenure::memory::Allocator;
+
+use super::super::memories::reason;
 use super::{Gpu, Heap, Kind};
 
 pub(in crate::info) fn gpus() -> Vec<Kind> {
     backends().iter().map(kind).collect()
+}
+
+/// Devices that work, opened when the first memory of one is asked for.
+pub(in crate::info) struct Opened {
+    words: Vec<String>,
+    open: Option<Vec<(String, Result<gpu::Gpu, String>)>>,
+}
+
+impl Opened {
+    pub(in crate::info) fn new(kinds: &[Kind]) -> Opened {
+        let devices = kinds.iter().flat_map(|kind| &kind.devices).filter(|device| device.works);
+        Opened { words: devices.map(|device| device.word.clone()).collect(), open: None }
+    }
+
+    /// The first device that has a memory, and its allocator; or why there is none.
+    pub(in crate::info) fn allocator(
+        &mut self,
+        memory: TensorMemory,
+    ) -> Result<(String, Arc<dyn Allocator>), String> {
+        let words = &self.words;
+        let open = self.open.get_or_insert_with(|| {
+            let open =
+                |word: &String| (word.clone(), gpu::open(word).map_err(|error| error.to_string()));
+            words.iter().map(open).collect()
+        });
+        let mut reasons = vec![];
+        for (word, device) in open {
+            let found = device.as_ref().map_err(Clone::clone);
+            match found.and_then(|gpu| gpu.allocator(memory).map_err(|error| reason(&error))) {
+                Ok(allocator) => return Ok((word.clone(), allocator)),
+                Err(reason) => reasons.push(format!("{word}: {reason}")),
+            }
+        }
+        match reasons.is_empty() {
+            true => Err("it belongs to a device, and no device works here: see GPUs".to_owned()),
+            false => Err(reasons.join("; ")),
+        }
+    }
 }
 
 fn kind(backend: &Backend) -> Kind {

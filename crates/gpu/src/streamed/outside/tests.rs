@@ -2,7 +2,7 @@
 //! is called for which block, and that every descriptor and mapping is given back.
 #![expect(unsafe_code, reason = "a driver in main memory, by address")]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::os::fd::{AsFd, FromRawFd};
@@ -13,15 +13,26 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use tenure_memory::DeviceVendor;
 
 use super::*;
+use crate::Gpu;
 use crate::device::Task;
-use crate::streamed::{Functions, Seen, load};
+use crate::streamed::{Functions, Host, Seen, load};
 
 const INVALID: Code = 1;
+const CONTEXT_GONE: Code = 201;
+
+/// Aligned as drivers do it.
+#[derive(Clone, Copy)]
+#[repr(align(256))]
+struct Lot(#[expect(dead_code, reason = "reached by address")] [u64; 32]);
 
 thread_local! {
     /// What was called; and the allocations of the driver, by address.
     static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(vec![]) };
-    static HEAP: RefCell<HashMap<usize, Box<[u64]>>> = RefCell::default();
+    static HEAP: RefCell<HashMap<usize, Box<[Lot]>>> = RefCell::default();
+    /// The context of this thread; whether ours was destroyed; and which copy fails.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+    static GONE: Cell<bool> = const { Cell::new(false) };
+    static RECORDS: Cell<Code> = const { Cell::new(0) };
 }
 
 fn called(what: &'static str) -> Code {
@@ -39,7 +50,10 @@ fn calls(what: &str) -> usize {
 }
 
 unsafe extern "C" fn malloc(place: *mut usize, bytes: usize) -> Code {
-    let mut memory = vec![0u64; bytes.div_ceil(8)].into_boxed_slice();
+    if bytes > 1 << 40 {
+        return super::super::OUT_OF_MEMORY;
+    }
+    let mut memory = vec![Lot([0; 32]); bytes.div_ceil(size_of::<Lot>())].into_boxed_slice();
     let address = memory.as_mut_ptr().expose_provenance();
     HEAP.with_borrow_mut(|heap| heap.insert(address, memory));
     // SAFETY: the caller's place.
@@ -52,7 +66,7 @@ unsafe extern "C" fn malloc_with(place: *mut usize, bytes: usize, _flags: c_uint
     unsafe { malloc(place, bytes) }
 }
 
-unsafe extern "C" fn free(address: usize) -> Code {
+unsafe extern "C" fn free_it(address: usize) -> Code {
     HEAP.with_borrow_mut(|heap| heap.remove(&address));
     called("free")
 }
@@ -76,6 +90,34 @@ unsafe extern "C" fn nothing(_handle: Handle) -> Code {
 }
 
 unsafe extern "C" fn record(_event: Handle, _stream: Handle) -> Code {
+    RECORDS.get()
+}
+
+unsafe extern "C" fn finish(_stream: Handle) -> Code {
+    called("finish")
+}
+
+unsafe extern "C" fn room(free: *mut usize, all: *mut usize) -> Code {
+    // SAFETY: the caller's places.
+    unsafe {
+        free.write(12_345);
+        all.write(1 << 30);
+    }
+    0
+}
+
+unsafe extern "C" fn register(_address: usize, _bytes: usize, flags: c_uint) -> Code {
+    assert_eq!(flags, 3);
+    called("register")
+}
+
+unsafe extern "C" fn unregister(_address: usize) -> Code {
+    called("unregister")
+}
+
+unsafe extern "C" fn host_address(place: *mut usize, address: usize, _flags: c_uint) -> Code {
+    // SAFETY: the caller's place.
+    unsafe { place.write(address) };
     0
 }
 
@@ -157,7 +199,7 @@ unsafe extern "C" fn close_ipc(_address: usize) -> Code {
 }
 
 unsafe extern "C" fn range(first: *mut usize, bytes: *mut usize, address: usize) -> Code {
-    let found = HEAP.with_borrow(|heap| heap.get(&address).map(|memory| memory.len() * 8));
+    let found = HEAP.with_borrow(|heap| heap.get(&address).map(|memory| size_of_val(&**memory)));
     // SAFETY: the caller's places.
     unsafe {
         first.write(address);
@@ -193,11 +235,18 @@ fn device(number: u32, context: usize, vendor: DeviceVendor) -> Streamed {
         range,
     };
     let functions = Functions {
-        choose: Box::new(|| 0),
+        enter: Box::new(move || {
+            if GONE.get() {
+                return Err(CONTEXT_GONE);
+            }
+            Ok(CURRENT.replace(context))
+        }),
+        leave: Box::new(|before| CURRENT.set(before)),
+        room,
         malloc,
-        free,
+        free: free_it,
         malloc_host: malloc_with,
-        free_host: free,
+        free_host: free_it,
         malloc_managed: malloc_with,
         copy: Box::new(|to, from, bytes, _| {
             copy(to, from, bytes);
@@ -205,19 +254,29 @@ fn device(number: u32, context: usize, vendor: DeviceVendor) -> Streamed {
         }),
         fill,
         stream: make,
+        finish,
         end_stream: nothing,
         event: make,
         record,
         query: nothing,
         synchronize: nothing,
         end_event: nothing,
+        host: Host { register, unregister, address: host_address },
         outside,
         close: Box::new(|| ()),
         _library: library,
     };
     let (name, uuid) = ("in main memory".to_owned(), [number as u8; 16]);
-    let seen =
-        Seen { number, name, bytes: 1 << 30, integrated: cuda, managed: true, uuid, dma: cuda };
+    let seen = Seen {
+        number,
+        name,
+        bytes: 1 << 30,
+        integrated: cuda,
+        managed: true,
+        uuid,
+        host: true,
+        dma: cuda,
+    };
     Streamed::new(seen.properties("1", vendor), functions).unwrap()
 }
 
@@ -234,8 +293,20 @@ fn first_word(device: &Streamed, block: u64) -> u32 {
     run(device, Task::Copy { to: (out.id, 0), from: (block, 0), bytes: 4096 });
     // SAFETY: pinned memory that the device wrote, and is done with.
     let word = unsafe { out.host.unwrap().0.cast::<u32>().read() };
-    device.free(out.id);
+    free(device, out.id);
     word
+}
+
+/// Gives back what nobody uses any more.
+fn free(device: &Streamed, block: u64) {
+    // SAFETY: work was waited for, and addresses are not kept.
+    unsafe { device.free(block) };
+}
+
+/// A descriptor of a memory file as a block.
+fn import_fd(device: &Streamed, fd: BorrowedFd<'_>, kind: FdKind, bytes: usize) -> Result<Block> {
+    // SAFETY: what the driver here exports are files, whose size it knows.
+    unsafe { device.import_fd(fd, kind, bytes) }
 }
 
 fn filled(device: &Streamed, memory: TensorMemory, pattern: [u8; 4]) -> u64 {
@@ -267,7 +338,7 @@ fn peers_are_copied_as_peers_and_the_rest_as_it_is() {
     // What is another's is not freed.
     calls("free");
     for (device, block) in [(&there, peer), (&there, pinned), (&twice, same)] {
-        device.free(block);
+        free(device, block);
     }
     assert_eq!((calls("free"), first_word(&here, far)), (0, 0x0909_0909));
     assert!(there.import_peer(&here, 999).is_err());
@@ -289,15 +360,15 @@ fn descriptors_are_imported_and_given_back() {
         let file = memfd_create(&*name, MemfdFlags::CLOEXEC).unwrap();
         rustix::io::pwrite(&file, &[5; 8192], 0).unwrap();
         let fd = || file.as_fd();
-        let block = device.import_fd(fd(), FdKind::Opaque, 4096).unwrap();
+        let block = import_fd(&device, fd(), FdKind::Opaque, 4096).unwrap();
         assert_eq!((block.bytes, block.host), (4096, None));
         assert_eq!((first_word(&device, block.id), open_files(&name)), (0x0505_0505, 2));
-        device.free(block.id);
+        free(&device, block.id);
         assert_eq!((calls("destroy"), open_files(&name)), (1, 1));
-        match device.import_fd(fd(), FdKind::DmaBuf, 8000) {
+        match import_fd(&device, fd(), FdKind::DmaBuf, 8000) {
             Ok(block) => {
                 run(&device, Task::Fill { to: (block.id, 0), bytes: 4096, pattern: [8; 4] });
-                device.free(block.id);
+                free(&device, block.id);
                 let mut byte = [0];
                 rustix::io::pread(&file, &mut byte, 4095).unwrap();
                 assert_eq!((byte, vendor), ([8], DeviceVendor::Cuda));
@@ -306,15 +377,15 @@ fn descriptors_are_imported_and_given_back() {
         }
         // Too short, no file at all, and one that the driver takes and cannot map.
         let (reader, _writer) = rustix::pipe::pipe().unwrap();
-        assert!(device.import_fd(fd(), FdKind::DmaBuf, 8193).is_err());
-        assert!(device.import_fd(reader.as_fd(), FdKind::DmaBuf, 10).is_err());
-        assert!(device.import_fd(reader.as_fd(), FdKind::Opaque, 10).is_err());
+        assert!(import_fd(&device, fd(), FdKind::DmaBuf, 8193).is_err());
+        assert!(import_fd(&device, reader.as_fd(), FdKind::DmaBuf, 10).is_err());
+        assert!(import_fd(&device, reader.as_fd(), FdKind::Opaque, 10).is_err());
         rustix::fs::ftruncate(&file, 4 << 20).unwrap();
         calls("destroy");
-        assert!(device.import_fd(fd(), FdKind::Opaque, 2 << 20).is_err());
+        assert!(import_fd(&device, fd(), FdKind::Opaque, 2 << 20).is_err());
         assert_eq!((calls("destroy"), open_files(&name)), (1, 1));
         // With the device goes what was not freed.
-        let _left = device.import_fd(fd(), FdKind::Opaque, 4096).unwrap();
+        let _left = import_fd(&device, fd(), FdKind::Opaque, 4096).unwrap();
         drop(device);
         assert_eq!((calls("destroy"), open_files(&name)), (1, 1));
     }
@@ -330,7 +401,7 @@ fn handles_are_of_whole_blocks_and_are_closed() {
     let open = |handle: &IpcHandle, bytes| unsafe { there.open_ipc(handle, bytes) };
     let opened = open(&handle, bytes).unwrap();
     assert_eq!((first_word(&there, opened.id), opened.bytes), (0x0606_0606, 4096));
-    there.free(opened.id);
+    free(&there, opened.id);
     assert_eq!((calls("open"), calls("close")), (1, 1));
     let words = open(&handle, 4097).unwrap_err().to_string();
     assert!(words.contains("has 4096 bytes, and 4097 were promised"), "{words}");
@@ -342,4 +413,82 @@ fn handles_are_of_whole_blocks_and_are_closed() {
     assert!(here.ipc(pinned).is_err() && here.ipc(999).is_err());
     let again = open(&handle, bytes).unwrap();
     assert!(there.ipc(again.id).is_err());
+}
+
+#[test]
+fn main_memory_is_registered_once_and_let_go_of_before_it_goes() {
+    use tenure_memory::Access::KernelRead;
+    use tenure_memory::TensorMemory::{Device, Mem};
+    let gpu = Gpu::over(device(0, 10, DeviceVendor::Cuda)).unwrap();
+    let here = tenure_tensor::Tensor::<u8>::new(&[1 << 20], Some(Mem), None).unwrap();
+    here.fill(5).unwrap();
+    let there = gpu.to(&here, Device).unwrap();
+    here.copy_from(&there).unwrap();
+    assert_eq!((calls("register"), gpu.staging().misses, gpu.imports().hits), (1, 0, 1));
+    // What kernels are given is an address: here that of main memory itself.
+    let reached = gpu.reach(here.buffer(), KernelRead).unwrap();
+    let address = gpu.address_of(&reached).unwrap();
+    assert_eq!(address.0, here.buffer().hold(KernelRead, 0..1).unwrap().address());
+    drop(reached);
+    let part = there.slice(0, 100..200).unwrap();
+    let reached = gpu.reach(part.buffer(), KernelRead).unwrap();
+    let first = there.buffer().raw().unwrap().device_address().unwrap();
+    let address = gpu.address_of(&reached).unwrap().0;
+    assert_eq!(address.addr().get(), first.addr().get() + part.buffer().start());
+    drop(reached);
+    assert_eq!(calls("unregister"), 0);
+    drop(here);
+    assert_eq!((calls("unregister"), gpu.imports().imported), (1, 0));
+}
+
+#[test]
+fn what_the_program_had_chosen_is_chosen_again() {
+    CURRENT.set(77);
+    let device = device(0, 10, DeviceVendor::Cuda);
+    let block = filled(&device, TensorMemory::Device, [7; 4]);
+    assert_eq!((first_word(&device, block), CURRENT.get()), (0x0707_0707, 77));
+    drop(device);
+    assert_eq!(CURRENT.get(), 77);
+}
+
+#[test]
+fn work_whose_event_is_not_recorded_is_waited_for() {
+    let device = device(0, 10, DeviceVendor::Cuda);
+    let block = filled(&device, TensorMemory::Device, [7; 4]);
+    calls("finish");
+    RECORDS.set(INVALID);
+    // SAFETY: inside the block, which exists.
+    let begun =
+        unsafe { device.submit(0, &[Task::Fill { to: (block, 0), bytes: 4, pattern: [1; 4] }]) };
+    RECORDS.set(0);
+    assert!(begun.is_err());
+    assert_eq!(calls("finish"), 1);
+}
+
+#[test]
+fn a_context_that_was_destroyed_is_a_lost_device() {
+    let gpu = Gpu::over(device(0, 10, DeviceVendor::Cuda)).unwrap();
+    let here = tenure_tensor::Tensor::<u8>::new(&[100], None, None).unwrap();
+    let there = gpu.to(&here, TensorMemory::Device).unwrap();
+    GONE.set(true);
+    let fault = |error: tenure_tensor::Error| match error {
+        tenure_tensor::Error::Memory(Error::Device { fault, .. }) => fault,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(fault(here.copy_from(&there).unwrap_err()), DeviceFault::Lost);
+    assert_eq!(fault(gpu.to(&here, TensorMemory::Device).unwrap_err()), DeviceFault::Lost);
+    // Tensors go after it.
+    drop((there, gpu));
+    GONE.set(false);
+}
+
+#[test]
+fn a_device_without_room_says_how_much_there_is() {
+    let device = device(0, 10, DeviceVendor::Cuda);
+    let full = |memory| match device.allocate(memory, 1 << 41) {
+        Err(Error::OutOfMemory { available, .. }) => available,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(full(TensorMemory::Device), Some(12_345));
+    assert_eq!(full(TensorMemory::Pinned), None);
 }
