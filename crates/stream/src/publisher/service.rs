@@ -164,6 +164,9 @@ impl Door {
         shared.with(|core| {
             for consumer in core.accounts.consumers() {
                 let Some(socket) = &consumer.link.socket else { continue };
+                if consumer.link.deaf {
+                    continue;
+                }
                 let data = epoll::EventData::new_u64(consumer.id << 2 | about::CONSUMER);
                 match epoll::modify(&*self.epoll, socket, data, self.flags()) {
                     // Just being let in: it is watched in this way from the beginning.
