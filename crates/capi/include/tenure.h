@@ -573,7 +573,7 @@ typedef struct tenure_stream_figures_t {
      */
     size_t slots;
     /**
-     * Bytes of all slots that have memory of the stream's.
+     * Bytes of all slots that have memory, the stream's or the user's.
      */
     size_t bytes;
 } tenure_stream_figures_t;
@@ -2153,8 +2153,8 @@ tenure_status_t tenure_publisher_options_new(const char *name,
                                              struct tenure_publisher_options_t **options);
 
 /**
- * The directory of the socket, instead of `$TENURE_STREAM_DIR`, `$XDG_RUNTIME_DIR/tenure` or
- * `/run/tenure`.
+ * The directory of the socket, instead of `$TENURE_STREAM_DIR`, `$XDG_RUNTIME_DIR/tenure`,
+ * `/run/tenure`, or `/tmp/tenure-UID` without any of them.
  *
  * # Safety
  * `options` is null or options that nobody else uses; `directory` is null or a text that ends
@@ -2192,8 +2192,8 @@ tenure_status_t tenure_publisher_options_set_claims(struct tenure_publisher_opti
                                                     size_t claims);
 
 /**
- * How many frames all consumers together may hold at one time (64 if not said), and each of them
- * (16 if not said).
+ * How many frames all consumers together may hold at one time (192 if not said), and each of them
+ * (16 if not said). Once half are granted, later consumers get fewer than they ask for.
  *
  * # Safety
  * `options` is null or options that nobody else uses.
@@ -2545,8 +2545,8 @@ tenure_status_t tenure_subscriber_options_new(const char *name,
                                               struct tenure_subscriber_options_t **options);
 
 /**
- * The directory of the socket, instead of `$TENURE_STREAM_DIR`, `$XDG_RUNTIME_DIR/tenure` or
- * `/run/tenure`.
+ * The directory of the socket, instead of `$TENURE_STREAM_DIR`, `$XDG_RUNTIME_DIR/tenure`,
+ * `/run/tenure`, or `/tmp/tenure-UID` without any of them.
  *
  * # Safety
  * `options` is null or options that nobody else uses; `directory` is null or a text that ends
@@ -2635,8 +2635,7 @@ tenure_status_t tenure_subscriber_latest(struct tenure_subscriber_t *subscriber,
 
 /**
  * A descriptor to poll: readable when there may be a frame. It is the subscriber's and only to be
- * waited for. It is another one after `tenure_subscriber_reopen`, and for a subscriber that
- * follows after any call that looks for frames.
+ * waited for. It stays the same, after `tenure_subscriber_reopen` too.
  *
  * # Safety
  * `subscriber` is null or a subscriber; `fd` is null or valid.

@@ -117,8 +117,8 @@ fn at_least_one(count: usize, what: &str) -> Outcome<Option<usize>> {
     Ok(Some(count))
 }
 
-/// The directory of the socket, instead of `$TENURE_STREAM_DIR`, `$XDG_RUNTIME_DIR/tenure` or
-/// `/run/tenure`.
+/// The directory of the socket, instead of `$TENURE_STREAM_DIR`, `$XDG_RUNTIME_DIR/tenure`,
+/// `/run/tenure`, or `/tmp/tenure-UID` without any of them.
 ///
 /// # Safety
 /// `options` is null or options that nobody else uses; `directory` is null or a text that ends
@@ -192,8 +192,8 @@ pub unsafe extern "C" fn tenure_publisher_options_set_claims(
     }
 }
 
-/// How many frames all consumers together may hold at one time (64 if not said), and each of them
-/// (16 if not said).
+/// How many frames all consumers together may hold at one time (192 if not said), and each of them
+/// (16 if not said). Once half are granted, later consumers get fewer than they ask for.
 ///
 /// # Safety
 /// `options` is null or options that nobody else uses.

@@ -40,7 +40,7 @@ pub struct StreamFigures {
     pub consumers: usize,
     /// Slots.
     pub slots: usize,
-    /// Bytes of all slots that have memory of the stream's.
+    /// Bytes of all slots that have memory, the stream's or the user's.
     pub bytes: usize,
 }
 

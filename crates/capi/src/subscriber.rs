@@ -74,8 +74,8 @@ unsafe fn change(
     })
 }
 
-/// The directory of the socket, instead of `$TENURE_STREAM_DIR`, `$XDG_RUNTIME_DIR/tenure` or
-/// `/run/tenure`.
+/// The directory of the socket, instead of `$TENURE_STREAM_DIR`, `$XDG_RUNTIME_DIR/tenure`,
+/// `/run/tenure`, or `/tmp/tenure-UID` without any of them.
 ///
 /// # Safety
 /// `options` is null or options that nobody else uses; `directory` is null or a text that ends
@@ -227,8 +227,7 @@ pub unsafe extern "C" fn tenure_subscriber_latest(
 }
 
 /// A descriptor to poll: readable when there may be a frame. It is the subscriber's and only to be
-/// waited for. It is another one after `tenure_subscriber_reopen`, and for a subscriber that
-/// follows after any call that looks for frames.
+/// waited for. It stays the same, after `tenure_subscriber_reopen` too.
 ///
 /// # Safety
 /// `subscriber` is null or a subscriber; `fd` is null or valid.

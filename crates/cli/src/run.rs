@@ -62,7 +62,7 @@ pub(crate) struct Options {
 }
 
 /// The arguments of [`Camera`]: with a file of several, they are in the file.
-const OF_ONE: [&str; 25] = [
+const OF_ONE: [&str; 26] = [
     "source",
     "name",
     "from",
@@ -72,6 +72,7 @@ const OF_ONE: [&str; 25] = [
     "once",
     "no_input",
     "memory",
+    "credits",
     "evict",
     "to",
     "fit",
@@ -135,6 +136,14 @@ pub(crate) struct Camera {
     /// Memory of the streams: shm or dma
     #[arg(long, value_name = "MEMORY", default_value = "shm", value_parser = memory)]
     memory: TensorMemory,
+
+    /// Frames that consumers of a stream may hold together
+    /// [default: 192, or what a camera can spare]
+    #[arg(
+        long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512),
+        verbatim_doc_comment
+    )]
+    credits: Option<u16>,
 
     /// Put consumers out that hold all their frames so long
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]

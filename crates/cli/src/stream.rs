@@ -1,8 +1,9 @@
 //! `tenure stream`: the streams of this machine, one file for each thing to do with them.
 //!
-//! `recording` is what `record` writes and `replay` reads; `fill` brings bytes into slots, `words`
-//! says what frames look like.
+//! `recording` is what `record` writes and `replay` reads; `ask` asks all streams about themselves,
+//! `fill` brings bytes into slots, `words` says what frames look like.
 
+mod ask;
 mod fill;
 mod gst;
 mod ls;
@@ -14,10 +15,16 @@ mod stat;
 mod tap;
 mod words;
 
+use std::time::Duration;
+
 use crate::failure::Failure;
+pub(crate) use ask::ask_all;
 pub(crate) use fill::{Unfilled, fill};
 pub(crate) use problem::Problem;
 pub(crate) use words::{frame_words, slot_signs};
+
+/// How long producers have to tell about themselves.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What `tenure stream` is told.
 #[derive(Debug, clap::Args)]

@@ -11,7 +11,7 @@ use crate::capture::seconds;
 use crate::failure::Failure;
 use crate::page::{DIM, Mark, PLAIN, Page};
 use crate::stop::Stop;
-use crate::stream::{Problem, frame_words, slot_signs};
+use crate::stream::{PATIENCE, Problem, ask_all, frame_words, slot_signs};
 use crate::{output, units};
 
 /// What `tenure top` is told.
@@ -89,15 +89,16 @@ fn look() -> Result<View, Failure> {
         streams: vec![],
         silent: BTreeMap::new(),
     };
-    for listed in stream::list().map_err(Problem::from)?.into_iter().filter(|it| it.alive) {
-        match stream::stat(&listed.name) {
-            Ok(report) => {
+    for (listed, answer) in ask_all(PATIENCE).map_err(Problem::from)? {
+        match answer {
+            None => {}
+            Some(Ok(report)) => {
                 *view.memory.entry(report.memory.clone()).or_default() += report.bytes();
                 view.streams.push(report);
             }
             // It ended while we looked.
-            Err(stream::Error::NoStream { .. } | stream::Error::Ended { .. }) => {}
-            Err(error) => drop(view.silent.insert(listed.name, error.to_string())),
+            Some(Err(stream::Error::NoStream { .. } | stream::Error::Ended { .. })) => {}
+            Some(Err(error)) => drop(view.silent.insert(listed.name, error.to_string())),
         }
     }
     Ok(view)

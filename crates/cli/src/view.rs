@@ -5,6 +5,7 @@
 //! `http` knows and for those alone that have the `token`; `watch` keeps the newest frame of a
 //! stream that somebody looks at, `picture` makes something to look at of it; `page.*` is the page.
 
+mod connections;
 mod elements;
 mod http;
 mod picture;

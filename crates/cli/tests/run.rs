@@ -268,3 +268,43 @@ fn what_is_wrong_is_told_with_what_would_be_right() {
     assert_eq!(code, Some(1));
     assert!(errors.contains("`cam0/frame` has a producer already"), "{errors}");
 }
+
+/// Whoever passes on what it does not own gives nobody all of it.
+#[test]
+fn one_consumer_of_lent_memory_does_not_get_all() {
+    let place = Place::new();
+    let _camera = place.start(&["run", "--size", "64x64", "--no-input", "--json"]);
+    while !place.path("s/cam0+frame.sock").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let words = ["run", "stream:cam0/frame", "--name", "again", "--no-input", "--json"];
+    let _again = place.start(&words);
+    while !place.path("s/again+frame.sock").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let greedy = place.start(&["stream", "record", "again/frame", "-o", &place.word("all")]);
+    let stat = || place.json(&["stream", "stat", "again/frame"]);
+    while stat()["consumers"].as_array().unwrap().is_empty() {}
+    let granted = stat();
+    let (all, one) = (granted["credits"].as_u64(), granted["consumers"][0]["credits"].as_u64());
+    assert!(one < all, "{granted}");
+    // A second and a third find something left.
+    let raw = place.word("frame.raw");
+    let tap = place.start(&["stream", "tap", "again/frame", "-o", &raw, "-n", "100000"]);
+    while stat()["consumers"].as_array().unwrap().len() < 2 {}
+    let npy = place.word("frame.npy");
+    place.json(&["stream", "tap", "again/frame", "-o", &npy, "--timeout", "30"]);
+    assert_eq!((greedy.stop().2, tap.stop().2), (Some(0), Some(0)));
+}
+
+#[test]
+fn credits_can_be_said() {
+    let place = Place::new();
+    let words = ["run", "-n", "2", "--size", "64x64", "--to", "8x8", "--credits", "5"];
+    let report = place.json(&words);
+    let streams = report["cameras"][0]["streams"].as_array().unwrap();
+    assert_eq!(streams.len(), 2);
+    assert!(streams.iter().all(|one| one["credits"] == 5), "{report}");
+    let (_, errors, code) = place.run(&["run", "--credits", "0"]);
+    assert_eq!(code, Some(2), "{errors}");
+}

@@ -34,7 +34,8 @@ fn streams_are_listed_with_their_consumers() {
     let (out, ..) = place.run(&["stream", "ls"]);
     assert!(out.contains("✓ cam0/frame  nv12 64x64 u8, ") && out.contains("1 consumer\n"), "{out}");
     let (out, ..) = place.run(&["stream", "stat", "cam0/frame"]);
-    for words in ["frame     nv12 64x64 u8", "memory    shm, ", "slots     ", "credits   3 of 64"] {
+    for words in ["frame     nv12 64x64 u8", "memory    shm, ", "slots     ", "credits   3 of 192"]
+    {
         assert!(out.contains(words), "{words}: {out}");
     }
     assert!(out.contains(&format!("of process {}: ", tap.id())), "{out}");
@@ -158,4 +159,76 @@ fn frames_are_written_as_pictures_where_they_are_some() {
         assert_eq!((out.as_str(), code), ("", Some(1)), "{errors}");
         assert!(errors.starts_with("error: ") && errors.contains(words), "{errors}");
     }
+}
+
+/// Chroma of pictures whose width is odd is wider than their luma: gaps in memory, and none in files.
+#[test]
+fn pictures_of_odd_sizes_are_replayed() {
+    let place = Place::new();
+    fs::create_dir(place.path("odd")).unwrap();
+    let folder = place.word("odd");
+    // Luma 5x3, chroma 3x2: of two samples each in one plane, or of one in two.
+    for (format, shape) in [("nv12", [5, 6]), ("nv21", [5, 6]), ("i420", [5, 6])] {
+        let bytes: Vec<u8> = (0..27).map(|byte| byte * 9).collect();
+        fs::write(place.path("odd/frames.bin"), &bytes).unwrap();
+        let image =
+            json!({"format": format, "width": 5, "height": 3, "matrix": null, "range": null});
+        let line = json!({
+            "sequence": 0, "taken": null, "published": 0, "offset": 0, "bytes": 27, "dtype": "u8",
+            "shape": shape, "image": image, "quantization": null, "blob": []
+        });
+        // The end of the line that was written when the machine went out.
+        fs::write(place.path("odd/index.jsonl"), format!("{line}\n{{\"sequence\": 1, \"ta"))
+            .unwrap();
+        let replay = place.start(&[
+            "stream",
+            "replay",
+            &folder,
+            "--name",
+            format,
+            "--loop",
+            "--wait-for",
+            "1",
+        ]);
+        let again = place.word(&format!("again-{format}"));
+        while !place.path(&format!("s/{format}.sock")).exists() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        place.json(&["stream", "record", format, "-o", &again, "-n", "1"]);
+        assert_eq!(read(place.path(&format!("again-{format}/frames.bin"))), bytes, "{format}");
+        assert_eq!(replay.stop().2, Some(0));
+    }
+}
+
+#[test]
+fn whoever_waits_for_a_producer_can_be_told_to_end() {
+    let place = Place::new();
+    let file = place.word("x.npy");
+    let tap = place.start(&["stream", "tap", "nobody", "-o", &file, "--timeout", "3600"]);
+    // Until it listens for signals; before that it ends anyway.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    tap.signal("-INT");
+    let (_, errors, code) = tap.end();
+    assert!(code.is_none() || errors.contains("nobody publishes stream"), "{code:?}: {errors}");
+}
+
+#[test]
+fn a_stopped_producer_hides_nobody_else() {
+    let place = Place::new();
+    let stopped = place.start(&["run", "--size", "64x64", "--name", "a", "--no-input", "--json"]);
+    let other = place.start(&["run", "--size", "64x64", "--name", "b", "--no-input", "--json"]);
+    for name in ["s/a+frame.sock", "s/b+frame.sock"] {
+        while !place.path(name).exists() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+    stopped.signal("-STOP");
+    let list = place.json(&["stream", "ls"]);
+    assert!(list["streams"][0]["error"].as_str().unwrap().contains("did not answer"), "{list}");
+    assert_eq!(list["streams"][1]["report"]["name"], "b/frame");
+    let top = place.json(&["top"]);
+    assert_eq!(top["streams"][0]["name"], "b/frame");
+    assert!(top["silent"]["a/frame"].as_str().unwrap().contains("did not answer"), "{top}");
+    stopped.signal("-CONT");
+    assert_eq!((stopped.stop().2, other.stop().2), (Some(0), Some(0)));
 }

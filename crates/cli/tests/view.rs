@@ -96,6 +96,20 @@ fn only_whoever_knows_the_secret_is_answered() {
     );
 }
 
+/// As many as can be connected, and none of them says a word.
+#[test]
+fn strangers_who_say_nothing_lock_nobody_out() {
+    let place = Place::new();
+    let served = serve(&place, &["view"]);
+    let silent: Vec<TcpStream> =
+        (0..40).map(|_| TcpStream::connect(("127.0.0.1", served.port)).unwrap()).collect();
+    for _ in 0..5 {
+        assert_eq!(served.ask("/api/streams").0, 200);
+    }
+    drop(silent);
+    assert_eq!(served.ask("/api/streams").0, 200);
+}
+
 #[test]
 fn frames_are_pictures_with_their_figures() {
     let place = Place::new();
@@ -160,17 +174,34 @@ fn waves(place: &Place) -> String {
     place.word("waves")
 }
 
+/// A recording of tensors without elements.
+fn empty(place: &Place) -> String {
+    std::fs::create_dir(place.path("empty")).unwrap();
+    std::fs::write(place.path("empty/frames.bin"), []).unwrap();
+    let line = |published: u64| {
+        json!({
+            "sequence": 0, "taken": null, "published": published, "offset": 0, "bytes": 0,
+            "dtype": "f32", "shape": [3, 0, 4], "image": null, "quantization": null, "blob": []
+        })
+    };
+    let lines = format!("{}\n{}\n", line(0), line(50_000_000));
+    std::fs::write(place.path("empty/index.jsonl"), lines).unwrap();
+    place.word("empty")
+}
+
 #[test]
 #[ignore = "needs the browser chromium: scripts/ci page"]
 fn the_page_shows_every_stream() {
     let place = Place::new();
     let _waves =
         place.start(&["stream", "replay", &waves(&place), "--name", "waves", "--loop", "--json"]);
+    let _empty =
+        place.start(&["stream", "replay", &empty(&place), "--name", "empty", "--loop", "--json"]);
     let mut browser = Browser::start();
     let served = serve(&place, &["run", "--view"]);
     browser.go(&served.address);
-    browser.until("cards.size === 3 && [...cards.values()].every(card => card.frames >= 3)");
-    assert_eq!(browser.texts("article h2"), ["cam0/frame", "cam0/input", "waves"]);
+    browser.until("cards.size === 4 && [...cards.values()].every(card => card.frames >= 3)");
+    assert_eq!(browser.texts("article h2"), ["cam0/frame", "cam0/input", "empty", "waves"]);
     let facts = browser.texts("article[data-stream='cam0/input'] dd");
     assert_eq!(facts[0], "f32 [3, 640, 640]");
     assert!(facts[2].starts_with("planar-rgb") && facts[3].starts_with("shm, sealed"), "{facts:?}");
@@ -187,6 +218,8 @@ fn the_page_shows_every_stream() {
     let heat =
         "(card => [card.look.width, card.look.height, card.look.className])(cards.get('waves'))";
     assert_eq!(browser.ask(heat), json!([192, 40, "heat"]));
+    let facts = browser.texts("article[data-stream='empty'] dd");
+    assert_eq!(facts[0], "f32 [3, 0, 4]");
     assert_eq!(browser.ask("document.querySelectorAll('.slots i').length > 5"), true);
     assert_eq!(browser.ask("past.at(-1).kinds.shm > 1e6"), true);
     assert!(browser.texts("#kinds li")[0].starts_with("shm "));

@@ -58,6 +58,8 @@ mod mapping;
 #[cfg(linux_like)]
 mod plane;
 #[cfg(linux_like)]
+mod process;
+#[cfg(linux_like)]
 pub mod share;
 
 pub use allocator::{ALIGNMENT, Allocator, CpuAccess, Request};
@@ -85,3 +87,5 @@ pub use fence::{Fence, Signal};
 pub use import::{Protection, import, open_file, recognise};
 #[cfg(linux_like)]
 pub use plane::PlaneDescriptor;
+#[cfg(linux_like)]
+pub use process::Process;

@@ -23,7 +23,7 @@ use crate::{Error, Result};
 
 mod peer;
 
-pub use peer::{Peer, peer};
+pub use peer::{Peer, peer, peer_groups};
 
 /// The version this build speaks.
 pub const VERSION: u16 = 1;

@@ -148,7 +148,9 @@ impl<L> Accounts<L> {
         }
         let granted = self.granted();
         let left = self.limits.credits.saturating_sub(granted);
-        match asked.clamp(1, self.limits.credits_each.max(1)).min(left) {
+        // Once half of them are granted, something is kept for those who come later.
+        let most = if granted < self.limits.credits.div_ceil(2) { left } else { left.div_ceil(4) };
+        match asked.clamp(1, self.limits.credits_each.max(1)).min(most) {
             0 => Err(Refused::Credits { granted }),
             credits => Ok(credits),
         }
@@ -319,6 +321,24 @@ impl<L> Accounts<L> {
         Ok(self.put_down(slot))
     }
 
+    /// A consumer gives a frame back that a device still reads, nobody knows how long. The memory of
+    /// the stream's own slot is not used again; what the user lent stays with the consumer.
+    pub(crate) fn release_unfinished(
+        &mut self,
+        id: u64,
+        slot: usize,
+        sequence: u64,
+        now: u64,
+    ) -> Result<Settled, NotHeld> {
+        let holds = self.consumer(id).is_some_and(|it| it.holds(slot, sequence));
+        let home = self.slots.get_mut(slot).filter(|_| holds).ok_or(NotHeld)?;
+        if home.borrowed {
+            return Ok(Settled::Held);
+        }
+        home.retired = true;
+        self.release(id, slot, sequence, Known::Memory, now)
+    }
+
     fn put_down(&mut self, slot: usize) -> Settled {
         if let Some(slot) = self.slots.get_mut(slot)
             && let State::Published(count) = &mut slot.state
@@ -364,9 +384,7 @@ impl<L> Accounts<L> {
     /// Consumers that hold all their credits and have given nothing back for so long.
     pub(crate) fn stuck(&self, now: u64, patience: u64) -> SmallVec<[u64; 4]> {
         let hangs = |consumer: &&Consumer<L>| {
-            !consumer.out
-                && !consumer.has_credit()
-                && now.saturating_sub(consumer.last_progress) >= patience
+            consumer.is_full() && now.saturating_sub(consumer.last_progress) >= patience
         };
         self.consumers.iter().filter(hangs).map(|consumer| consumer.id).collect()
     }

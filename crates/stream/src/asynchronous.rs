@@ -24,7 +24,7 @@ use crate::{Error, Frame, Result, Subscriber};
 #[derive(Debug)]
 pub struct AsyncSubscriber {
     subscriber: Subscriber,
-    /// Another descriptor of the same connection.
+    /// Another descriptor of what it is polled by.
     ready: Async<OwnedFd>,
 }
 

@@ -140,11 +140,23 @@ pub enum Error {
         /// The most that fit.
         limit: usize,
     },
-    /// A tensor whose planes are in more memories than a frame has.
-    #[error("the stream has {slots} slots in use, which is as many as can be")]
+    /// Memory that the user brings has no slot left: consumers hold as many others.
+    #[error(
+        "the stream has {slots} slots, which is as many as can be, and all of those for memory \
+         that is brought are with consumers: bring the same memory again and again, or copy"
+    )]
     TooManySlots {
         /// How many.
         slots: usize,
+    },
+    /// It was made before this process was forked off.
+    #[error(
+        "stream `{name}` was opened by the process that this one was forked off, whose it stays: \
+         open it here"
+    )]
+    Forked {
+        /// The stream.
+        name: String,
     },
     /// What the other side sent makes no sense.
     #[error("a packet of stream `{name}` was refused: {fault}")]

@@ -41,12 +41,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use smallvec::SmallVec;
 use tenure_memory::share::peer;
-use tenure_memory::{Fence, RawBuffer, TensorMemory};
+use tenure_memory::{Fence, Process, RawBuffer, TensorMemory};
 
 use self::client::{Client, Gone};
 use self::picture::Picture;
 use self::wire::NewBuffer;
-use crate::{Frame, Subscriber};
+use crate::{Frame, Subscriber, socket};
 
 pub use builder::ListenerBuilder;
 pub use error::Error;
@@ -65,6 +65,9 @@ pub struct Listener {
     most: usize,
     frames_each: usize,
     path: PathBuf,
+    /// Which file the socket is, as long as nobody replaces it.
+    file: Option<(u64, u64)>,
+    process: Process,
     socket: UnixListener,
     subscriber: Subscriber,
     /// Whether the stream has no producer at the moment.
@@ -195,10 +198,7 @@ impl Listener {
                     return;
                 }
             };
-            let allowed = peer(&socket).is_ok_and(|peer| {
-                peer.uid == rustix::process::geteuid().as_raw()
-                    || peer.gid == rustix::process::getegid().as_raw()
-            });
+            let allowed = peer(&socket).is_ok_and(|peer| socket::is_familiar(&socket, &peer));
             let mut client = Client::new(socket);
             if !allowed || self.clients.len() >= self.most || client.prepare().is_err() {
                 self.figures.refused += 1;
@@ -345,6 +345,11 @@ impl fmt::Debug for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        // Somebody else may have put a socket there meanwhile, and a process that was forked off
+        // has nothing to end.
+        let own = self.file.is_some_and(|file| builder::identity(&self.path) == Some(file));
+        if own && self.process.is_current() {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }

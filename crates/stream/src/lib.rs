@@ -86,7 +86,7 @@ pub use error::{Error, Result};
 #[cfg(linux_like)]
 pub use frame::{Frame, Guarded};
 #[cfg(linux_like)]
-pub use list::{Listed, list, list_in, stat, stat_in};
+pub use list::{Listed, list, list_in, stat, stat_in, stat_within};
 #[cfg(linux_like)]
 pub use publisher::{Meta, Publisher, PublisherBuilder, Receipt, Slot};
 #[cfg(linux_like)]

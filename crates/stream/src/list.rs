@@ -67,18 +67,29 @@ pub fn stat(name: &str) -> Result<StreamReport> {
     stat_in(directory::directory(), name)
 }
 
+/// The same, for whoever does not want to wait two seconds for a producer that does not answer.
+///
+/// # Errors
+/// As [`stat`].
+pub fn stat_within(name: &str, timeout: Duration) -> Result<StreamReport> {
+    ask_about(&Place::new(name, None)?, timeout)
+}
+
 /// Asks a stream of a directory about itself.
 ///
 /// # Errors
 /// As [`stat`].
 pub fn stat_in(directory: impl AsRef<Path>, name: &str) -> Result<StreamReport> {
-    let place = Place::new(name, Some(directory.as_ref()))?;
-    let connection = ask(&place, Request::Report, PATIENCE)?;
+    ask_about(&Place::new(name, Some(directory.as_ref()))?, PATIENCE)
+}
+
+fn ask_about(place: &Place, timeout: Duration) -> Result<StreamReport> {
+    let connection = ask(place, Request::Report, timeout)?;
     let mut packet = vec![0; LONGEST_REPORT];
     let name = || place.name.clone();
-    let received = connection.receive(&mut packet, &mut Patience::new(PATIENCE))?;
+    let received = connection.receive(&mut packet, &mut Patience::new(timeout))?;
     let Some(received) = received else {
-        return Err(Error::NoAnswer { name: name(), after: PATIENCE });
+        return Err(Error::NoAnswer { name: name(), after: timeout });
     };
     if received.len == 0 {
         return Err(Error::Ended { name: name(), dead: true });

@@ -6,6 +6,7 @@ mod core;
 mod fences;
 mod growth;
 mod homes;
+mod meta;
 mod parting;
 mod rate;
 mod reporting;
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tenure_memory::{Fence, TensorMemory};
+use tenure_memory::{Process, TensorMemory};
 use tenure_tensor::{ElementKind, Tensor};
 
 use self::core::Core;
@@ -25,11 +26,11 @@ use self::homes::{Borrowed, Home, Lent, Owned, describe, descriptors, memories};
 use self::service::Door;
 use crate::accounts::State;
 use crate::directory::Place;
-use crate::wire::LONGEST_BLOB;
 use crate::{Error, Origin, Result, Spec, StreamReport};
 
 pub use builder::PublisherBuilder;
 pub use claimed::Slot;
+pub use meta::{Meta, Receipt};
 
 /// Publishes tensors under a name, to every process that subscribes.
 ///
@@ -68,6 +69,11 @@ pub use claimed::Slot;
 ///
 /// A publisher answers consumers that come and go on a thread of its own, unless it is built
 /// [`PublisherBuilder::without_thread`].
+///
+/// It stays with the process that opened it. In one that is forked off later it does nothing:
+/// claiming and publishing are [`Error::Forked`], and dropping it ends nothing. As long as such a
+/// process lives and has not dropped it, it keeps the name and the connections, also when the
+/// process that publishes dies; one that runs another program (`exec`) keeps nothing.
 pub struct Publisher {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -80,65 +86,9 @@ pub(crate) struct Shared {
     incarnation: u64,
     core: Mutex<Core>,
     door: Door,
-}
-
-/// What travels with a frame besides the tensor.
-///
-/// ```
-/// use std::time::Duration;
-/// use tenure_stream::Meta;
-/// let meta = Meta::new().timestamp(Duration::from_millis(1500)).blob(b"exposure 12 ms");
-/// ```
-#[derive(Debug, Clone, Copy, Default)]
-#[must_use]
-pub struct Meta<'a> {
-    pub(crate) timestamp: Option<Duration>,
-    pub(crate) blob: &'a [u8],
-    pub(crate) fence: Option<&'a Fence>,
-}
-
-impl<'a> Meta<'a> {
-    /// Nothing.
-    pub fn new() -> Meta<'a> {
-        Meta::default()
-    }
-
-    /// When the frame was taken, by the clock `CLOCK_MONOTONIC`, as cameras say it.
-    pub fn timestamp(mut self, timestamp: Duration) -> Meta<'a> {
-        self.timestamp = Some(timestamp);
-        self
-    }
-
-    /// Bytes of the user's own, at most 16 KiB; they are copied.
-    pub fn blob(mut self, blob: &'a [u8]) -> Meta<'a> {
-        self.blob = blob;
-        self
-    }
-
-    /// The frame is complete when this fence is done: a device still writes it.
-    pub fn fence(mut self, fence: &'a Fence) -> Meta<'a> {
-        self.fence = Some(fence);
-        self
-    }
-
-    fn check(&self) -> Result<()> {
-        let (bytes, limit) = (self.blob.len(), LONGEST_BLOB);
-        if bytes > limit {
-            return Err(Error::TooLong { what: "the blob", bytes, limit });
-        }
-        Ok(())
-    }
-}
-
-/// What became of a published frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Receipt {
-    /// Number of the frame.
-    pub sequence: u64,
-    /// Consumers that it was sent to.
-    pub consumers: usize,
-    /// Consumers that had no credit left and did not get it.
-    pub dropped: usize,
+    /// Whose it is: in a process that was forked off, the locks may be held by threads that are not
+    /// there, and everything else is shared with the one that goes on.
+    process: Process,
 }
 
 impl Publisher {
@@ -165,6 +115,7 @@ impl Publisher {
     /// # Errors
     /// [`Error::NoSpec`] if there was none before; otherwise as [`Publisher::claim_as`].
     pub fn claim(&mut self) -> Result<Slot> {
+        self.shared.check_process()?;
         let spec = self.shared.with(|core| core.spec.clone());
         let spec = spec.ok_or_else(|| Error::NoSpec { name: self.name().to_owned() })?;
         self.shared.claim(&spec)
@@ -177,6 +128,7 @@ impl Publisher {
     /// [`Error::NoSlot`] if too many slots are claimed already, [`Error::DevicesBusy`] if devices
     /// of consumers do not come to an end with DMA-BUFs, and if there is no memory.
     pub fn claim_as(&mut self, spec: &Spec) -> Result<Slot> {
+        self.shared.check_process()?;
         let known = self.shared.with(|core| core.spec.clone());
         let spec = match known.filter(|known| **known == *spec) {
             Some(known) => known,
@@ -211,6 +163,7 @@ impl Publisher {
         tensor: &Tensor<E>,
         meta: Meta<'_>,
     ) -> Result<Receipt> {
+        self.shared.check_process()?;
         meta.check()?;
         let tensor = tensor.to_dyn();
         let memories = memories(&tensor)?;
@@ -244,23 +197,24 @@ impl Publisher {
 
     /// How many consumers there are: those that get the next frame, if they have a credit left.
     pub fn consumers(&self) -> usize {
-        self.shared.with(|core| {
-            core.accounts.consumers().iter().filter(|it| it.welcome && !it.out).count()
-        })
+        let listening =
+            |core: &mut Core| core.accounts.consumers().iter().filter(|it| it.listens()).count();
+        self.shared.with_own(listening).unwrap_or(0)
     }
 
     /// Counts frames that were lost on their way to this publisher: the next one's number is larger
     /// by so many, and consumers see them as dropped. For streams that repeat another stream.
     pub fn skip(&mut self, frames: u64) {
-        self.shared.with(|core| core.skip(frames));
+        self.shared.with_own(|core| core.skip(frames));
     }
 
     /// Says anew where the frames come from: see [`PublisherBuilder::origin`].
     pub fn set_origin(&mut self, origin: Option<Origin>) {
-        self.shared.with(|core| core.origin = origin);
+        self.shared.with_own(|core| core.origin = origin);
     }
 
-    /// Slots, consumers, rates: the same that other processes get from [`crate::stat`].
+    /// Slots, consumers, rates: the same that other processes get from [`crate::stat`]. Empty in a
+    /// process that was forked off.
     pub fn stats(&self) -> StreamReport {
         self.shared.report()
     }
@@ -268,11 +222,12 @@ impl Publisher {
     /// Puts a consumer out, by its number in [`Publisher::stats`]. The slots that it holds are not
     /// written again: they get new memory. Says whether there was such a consumer.
     pub fn evict(&mut self, consumer: u64) -> bool {
-        self.shared.with(|core| {
+        let evict = |core: &mut Core| {
             let there = core.accounts.consumer(consumer).is_some();
             core.evict(consumer);
             there
-        })
+        };
+        self.shared.with_own(evict).unwrap_or(false)
     }
 
     /// Answers whoever came, gave back or went, without waiting. Only for publishers built
@@ -282,7 +237,8 @@ impl Publisher {
     /// # Errors
     /// If the system refuses.
     pub fn serve(&mut self) -> Result<()> {
-        self.shared.serve(Some(Duration::ZERO)).map(|_| ())
+        self.shared.check_process()?;
+        self.shared.serve(Some(Duration::ZERO))
     }
 }
 
@@ -324,6 +280,11 @@ impl fmt::Debug for Publisher {
 
 impl Drop for Publisher {
     fn drop(&mut self) {
+        if !self.shared.process.is_current() {
+            // The stream goes on elsewhere. There is no thread here to wait for.
+            std::mem::forget(self.thread.take());
+            return self.shared.let_go();
+        }
         self.shared.door.close(&self.shared.place);
         self.shared.with(Core::farewell);
         let lends = self.shared.with(|core| core.lends());
@@ -344,6 +305,31 @@ impl Drop for Publisher {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error in a process that was forked off the one that opened the stream.
+    fn check_process(&self) -> Result<()> {
+        match self.process.is_current() {
+            true => Ok(()),
+            false => Err(Error::Forked { name: self.place.name.clone() }),
+        }
+    }
+
+    /// Works under the lock, unless this process was forked off.
+    fn with_own<T>(&self, work: impl FnOnce(&mut Core) -> T) -> Option<T> {
+        self.process.is_current().then(|| self.with(work))
+    }
+
+    /// Closes what a process that was forked off has of the stream, as far as that can be reached:
+    /// whoever held a lock at that moment holds it here for good.
+    fn let_go(&self) {
+        self.door.let_go();
+        if let Ok(mut core) = self.core.try_lock() {
+            core.let_go();
+            let trash = core.take_trash();
+            drop(core);
+            drop(trash);
+        }
     }
 
     /// Works under the lock, and drops what became superfluous without it.

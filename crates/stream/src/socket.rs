@@ -2,7 +2,7 @@
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use rustix::net::{
     bind, connect, listen, recvmsg, sendmsg, socket_with,
 };
 use smallvec::SmallVec;
+use tenure_memory::share::{Peer, peer_groups};
 
 use crate::wire::{Fault, MOST_DESCRIPTORS};
 
@@ -48,6 +49,14 @@ pub(crate) fn connect_to(path: &Path, within: Duration) -> Result<OwnedFd, Errno
             answer => return answer.map(|()| socket),
         }
     }
+}
+
+/// Whether a process is of this process's user, or belongs to its group.
+pub(crate) fn is_familiar(socket: impl AsFd, peer: &Peer) -> bool {
+    let group = rustix::process::getegid().as_raw();
+    peer.uid == rustix::process::geteuid().as_raw()
+        || peer.gid == group
+        || peer_groups(socket).is_ok_and(|groups| groups.contains(&group))
 }
 
 /// Sends one packet, without waiting.

@@ -105,6 +105,14 @@ impl Spec {
         }
     }
 
+    /// Bytes of a frame's elements alone: rows and planes one after the other, without gaps.
+    pub fn flat_bytes(&self) -> usize {
+        match &self.shape {
+            Shape::Tensor(layout) => layout.span().end,
+            Shape::Image { layout, .. } => layout.packed_bytes(),
+        }
+    }
+
     /// The same as the memory has to have it: rows that GPUs can import in DMA-BUFs.
     pub(crate) fn fitted(&self, memory: TensorMemory) -> Result<Spec> {
         match &self.shape {

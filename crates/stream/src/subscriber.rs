@@ -2,10 +2,12 @@
 
 mod builder;
 mod connection;
+mod following;
 mod frames;
 mod known;
 mod receiving;
 mod shelf;
+mod watch;
 
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -27,6 +29,7 @@ use connection::{Connection, Welcome};
 pub use frames::Frames;
 use known::KnownSlots;
 pub(crate) use shelf::Kept;
+use watch::Watch;
 
 /// How often to look for a producer that is not there.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -45,6 +48,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 ///
 /// It can be polled: its descriptor is readable when there may be a frame
 /// ([`Subscriber::try_next`]).
+///
+/// It stays with the process that opened it, and so do its frames: in one that is forked off later,
+/// asking for frames is [`Error::Forked`] until [`Subscriber::reopen`], and frames that are dropped
+/// there stay with the other process, which may give them back at any time.
 pub struct Subscriber {
     options: SubscriberBuilder,
     place: Place,
@@ -59,6 +66,9 @@ pub struct Subscriber {
     stalled: Option<Frame>,
     /// Why nothing more will come.
     over: Option<Over>,
+    /// The next producer's connection, before it has answered: only of subscribers that follow.
+    joining: Option<Connection>,
+    watch: Watch,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +112,8 @@ impl Subscriber {
             skipped: 0,
             stalled: None,
             over: None,
+            joining: None,
+            watch: Watch::default(),
         }
     }
 
@@ -150,19 +162,19 @@ impl Subscriber {
     /// to [`SubscriberBuilder::follow`]), [`Error::Evicted`], and [`Error::Packet`] if the
     /// producer sent nonsense.
     pub fn next(&mut self, timeout: Duration) -> Result<Option<Frame>> {
+        self.check_process()?;
         let mut patience = Patience::new(timeout);
+        if let Some(frame) = self.stalled.take() {
+            return self.complete(frame, true, &mut patience);
+        }
         loop {
-            let answer = match self.stalled.take() {
-                Some(frame) => Ok(Some(frame)),
-                None => self.receive(&mut patience),
-            };
-            match answer {
+            match self.receive(&mut patience) {
                 Err(error) if self.options.follow && error.is_over() => {
                     self.rejoin(&mut patience)?;
                 }
                 Err(error) => return Err(error),
                 Ok(None) => return Ok(None),
-                Ok(Some(frame)) => return self.complete(frame, &mut patience),
+                Ok(Some(frame)) => return self.complete(frame, false, &mut patience),
             }
             if self.over.is_some() {
                 return Ok(None);
@@ -222,10 +234,12 @@ impl Subscriber {
     /// # Errors
     /// If the system refuses.
     pub fn wait(&self, timeout: Duration) -> Result<bool> {
+        self.check_process()?;
+        let awaited = self.awaited();
         let mut patience = Patience::new(timeout);
         loop {
             let left = patience.left().and_then(|left| Timespec::try_from(left).ok());
-            let mut fds = [PollFd::new(&*self.connection, PollFlags::IN)];
+            let mut fds = [PollFd::new(&awaited, PollFlags::IN)];
             match poll(&mut fds, left.as_ref()) {
                 Ok(ready) => return Ok(ready > 0),
                 Err(Errno::INTR) => {}
@@ -239,36 +253,20 @@ impl Subscriber {
         Frames { subscriber: self }
     }
 
-    /// Subscribes again after the stream ended, waiting at most so long for a producer. Frames
-    /// that are held stay valid. The descriptor is another one afterwards.
-    ///
-    /// # Errors
-    /// As [`Subscriber::open`].
-    pub fn reopen(&mut self, timeout: Duration) -> Result<()> {
-        let mut patience = Patience::new(timeout);
-        loop {
-            match self.options.connect(&self.place) {
-                Ok((connection, welcome)) => {
-                    self.connection = Arc::new(connection);
-                    self.welcome = welcome;
-                    self.known = KnownSlots::default();
-                    self.dropped = 0;
-                    self.over = None;
-                    return Ok(());
-                }
-                Err(error) if error.is_over() && patience.left() != Some(Duration::ZERO) => {
-                    std::thread::sleep(LOOK_AGAIN);
-                }
-                Err(error) => return Err(error),
-            }
+    /// What has to happen before there is a frame.
+    fn awaited(&self) -> BorrowedFd<'_> {
+        match self.stalled.as_ref().and_then(Frame::fence) {
+            // What comes after it waits for it too.
+            Some(fence) => fence.fd(),
+            None => self.connection.as_fd(),
         }
     }
 
-    /// The same for subscribers that follow: no producer within the time is no error.
-    fn rejoin(&mut self, patience: &mut Patience) -> Result<()> {
-        match self.reopen(patience.left().unwrap_or(Duration::MAX)) {
-            Err(error) if error.is_over() => Ok(()),
-            answer => answer,
+    /// An error in a process that was forked off the one that subscribed.
+    fn check_process(&self) -> Result<()> {
+        match self.connection.process().is_current() {
+            true => Ok(()),
+            false => Err(Error::Forked { name: self.place.name.clone() }),
         }
     }
 
@@ -280,21 +278,26 @@ impl Subscriber {
 }
 
 impl AsFd for Subscriber {
-    /// Readable when there may be a frame.
+    /// Readable when there may be a frame. It stays the same as long as the subscriber lives, and is
+    /// not to be read from. Of a subscriber that follows it stays readable while there is no
+    /// producer.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.connection.as_fd()
+        self.watch.descriptor(self.awaited())
     }
 }
 
 impl AsRawFd for Subscriber {
     fn as_raw_fd(&self) -> RawFd {
-        self.connection.as_fd().as_raw_fd()
+        self.as_fd().as_raw_fd()
     }
 }
 
 impl Drop for Subscriber {
     fn drop(&mut self) {
         self.stalled = None;
+        if !self.connection.process().is_current() {
+            return;
+        }
         // Frames that are held keep the connection; those that came since would be held with them.
         if self.over.is_none() && Arc::strong_count(&self.connection) > 1 {
             self.connection.enough();

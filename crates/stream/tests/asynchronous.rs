@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use tenure_stream::{AsyncSubscriber, Error};
+use tenure_memory::Fence;
+use tenure_stream::{AsyncSubscriber, Error, Meta};
 
 #[path = "common/stage.rs"]
 mod stage;
@@ -32,4 +33,24 @@ fn frames_are_awaited() {
         assert!(matches!(frames.next().await, Err(Error::Ended { .. })));
     });
     assert_eq!(frames.get().name(), "words");
+}
+
+/// A device writes the frame, and is done when it is awaited already.
+#[test]
+fn frames_are_awaited_until_their_devices_are_done() {
+    let stage = Stage::new();
+    let mut publisher = stage.words("words", 64);
+    let subscriber = stage.subscriber("words").credits(1).open().unwrap();
+    let mut frames = AsyncSubscriber::new(subscriber).unwrap();
+    for sequence in 0..3 {
+        let (signal, fence) = Fence::pair().unwrap();
+        publisher.claim().unwrap().publish(Meta::new().fence(&fence)).unwrap();
+        let device = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(30));
+            signal.done();
+        });
+        let frame = async_io::block_on(frames.next()).unwrap();
+        assert_eq!(frame.sequence(), sequence);
+        device.join().unwrap();
+    }
 }

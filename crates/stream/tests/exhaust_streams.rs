@@ -98,6 +98,29 @@ fn memory_that_could_not_be_taken_is_sent_again() {
     });
 }
 
+/// The consumer is not to blame: its slot gets other memory, because nobody knows when its device is
+/// done with what it has.
+#[test]
+fn a_fence_that_the_producer_has_no_room_for_puts_nobody_out() {
+    child::alone("a_fence_that_the_producer_has_no_room_for_puts_nobody_out", || {
+        let stage = Stage::new();
+        let mut publisher = stage.words("s", 64);
+        let mut subscriber = stage.subscriber("s").credits(2).open().unwrap();
+        publish(&mut publisher, 0).unwrap();
+        let (_signal, fence) = tenure_memory::Fence::pair().unwrap();
+        next(&mut subscriber).release_after(fence);
+        let full = limits::Full::but(0);
+        let report = publisher.stats();
+        drop(full);
+        assert_eq!((report.consumers.len(), report.consumers[0].held), (1, 0), "{report:?}");
+        assert!(!report.consumers[0].evicted);
+        for sequence in 1..10 {
+            publish(&mut publisher, sequence).unwrap();
+            assert_eq!(next(&mut subscriber).sequence(), sequence);
+        }
+    });
+}
+
 #[test]
 fn a_small_dev_shm_is_enough() {
     small_shm::with_small_shm("a_small_dev_shm_is_enough", || {

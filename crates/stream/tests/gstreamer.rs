@@ -1,260 +1,23 @@
-//! Streams for GStreamer, with clients that speak its protocol by hand, well and badly. The real
-//! element is tested by `tests/gstreamer/test`.
+//! Streams for GStreamer, with clients that speak its protocol by hand, well and badly; what frames
+//! look like to them is in `gstreamer_frames`. The real element is tested by `tests/gstreamer/test`.
 #![cfg(any(target_os = "linux", target_os = "android"))]
 
+#[path = "common/pipe.rs"]
+mod pipe;
 #[path = "common/stage.rs"]
 mod stage;
 
 use std::fs;
-use std::io::{IoSliceMut, Read, Write};
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use pipe::{Buffer, Client, Peek, Told, Working, camera, command, first, grey, publish, wait_held};
 use stage::{SOON, Stage};
 use tenure_memory::Fence;
-use tenure_stream::gstreamer::{Error, Figures, Listener, ListenerBuilder};
+use tenure_stream::gstreamer::{Error, Listener};
 use tenure_stream::{Meta, Publisher, Spec};
-use tenure_tensor::{Colour, DType, PixelFormat, Tensor, TensorDyn, TensorMemory};
-
-/// A listener at work.
-struct Working {
-    over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Result<Figures, Error>>>,
-    path: PathBuf,
-}
-
-impl Working {
-    fn start(stage: &Stage, builder: ListenerBuilder) -> Working {
-        let path = stage.path().join("gst");
-        let mut listener = builder.directory(stage.path()).open(&path).unwrap();
-        let over = Arc::new(AtomicBool::new(false));
-        let asked = Arc::clone(&over);
-        let thread = thread::spawn(move || {
-            while !asked.load(Ordering::Relaxed) && listener.step(Duration::from_millis(10))? {}
-            Ok(listener.figures())
-        });
-        Working { over, thread: Some(thread), path }
-    }
-
-    fn client(&self) -> Client {
-        let socket = UnixStream::connect(&self.path).unwrap();
-        socket.set_read_timeout(Some(SOON)).unwrap();
-        Client { socket }
-    }
-
-    /// What it has done, when it is told to end or ends by itself.
-    fn end(mut self) -> Result<Figures, Error> {
-        self.over.store(true, Ordering::Relaxed);
-        self.thread.take().unwrap().join().unwrap()
-    }
-
-    fn wait(mut self) -> Result<Figures, Error> {
-        self.thread.take().unwrap().join().unwrap()
-    }
-}
-
-impl Drop for Working {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-    }
-}
-
-/// What `unixfdsrc` does.
-struct Client {
-    socket: UnixStream,
-}
-
-/// What a client is told.
-#[derive(Debug)]
-enum Told {
-    Caps(String),
-    Buffer(Buffer),
-    End,
-    /// The connection is closed.
-    Closed,
-}
-
-#[derive(Debug)]
-struct Buffer {
-    id: u64,
-    time: u64,
-    sequence: u64,
-    metas: u16,
-    /// Of each memory: where the buffer begins, and how many bytes of it there are.
-    pieces: Vec<(usize, usize)>,
-    meta: Vec<u8>,
-    memories: Vec<OwnedFd>,
-}
-
-impl Buffer {
-    /// All its bytes, as `unixfdsrc` puts them behind each other.
-    fn bytes(&self) -> Vec<u8> {
-        let pieces = self.memories.iter().zip(&self.pieces);
-        pieces.flat_map(|(memory, &(offset, size))| read(memory, offset, size)).collect()
-    }
-}
-
-fn read(memory: &OwnedFd, offset: usize, size: usize) -> Vec<u8> {
-    let all = TensorDyn::from_fd(memory, &[offset + size], DType::U8, None).unwrap();
-    assert!(!all.is_writable().unwrap(), "a pipeline could write to the stream");
-    all.typed::<u8>().unwrap().map_read().unwrap().as_slice()[offset..].to_vec()
-}
-
-fn word(bytes: &[u8], at: usize) -> u64 {
-    u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
-}
-
-impl Client {
-    fn next(&mut self) -> Told {
-        let mut head = [0; 8];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
-        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let mut parts = [IoSliceMut::new(&mut head)];
-        let flags = RecvFlags::CMSG_CLOEXEC;
-        match recvmsg(&self.socket, &mut parts, &mut ancillary, flags) {
-            Ok(got) if got.bytes == 0 => return Told::Closed,
-            Ok(got) => assert_eq!(got.bytes, 8),
-            Err(rustix::io::Errno::CONNRESET) => return Told::Closed,
-            Err(error) => panic!("nothing came: {error}"),
-        }
-        let mut memories: Vec<OwnedFd> = vec![];
-        for message in ancillary.drain() {
-            if let RecvAncillaryMessage::ScmRights(fds) = message {
-                memories.extend(fds);
-            }
-        }
-        let kind = u32::from_ne_bytes(head[..4].try_into().unwrap());
-        let mut payload = vec![0; u32::from_ne_bytes(head[4..].try_into().unwrap()) as usize];
-        self.socket.read_exact(&mut payload).unwrap();
-        match kind {
-            0 => {
-                let count = usize::from(payload[53]);
-                assert_eq!((payload[52], memories.len()), (0, count));
-                let numbers = |at: usize| word(&payload, at) as usize;
-                let piece = |at: usize| (numbers(56 + 16 * at + 8), numbers(56 + 16 * at));
-                Told::Buffer(Buffer {
-                    id: word(&payload, 0),
-                    time: word(&payload, 8),
-                    sequence: word(&payload, 32),
-                    metas: u16::from_ne_bytes(payload[54..56].try_into().unwrap()),
-                    pieces: (0..count).map(piece).collect(),
-                    meta: payload[56 + 16 * count..].to_vec(),
-                    memories,
-                })
-            }
-            2 => {
-                assert_eq!(payload.pop(), Some(0));
-                Told::Caps(String::from_utf8(payload).unwrap())
-            }
-            3 => Told::End,
-            other => panic!("command {other}"),
-        }
-    }
-
-    fn buffer(&mut self) -> Buffer {
-        match self.next() {
-            Told::Buffer(buffer) => buffer,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn send(&mut self, bytes: &[u8]) {
-        // It may have been cut off while it talks.
-        let _ = self.socket.write_all(bytes);
-    }
-
-    fn release(&mut self, id: u64) {
-        self.send(&command(1, &id.to_ne_bytes()));
-    }
-
-    /// Whether it is cut off, after what it was sent before.
-    fn is_cut_off(&mut self) -> bool {
-        loop {
-            match self.next() {
-                Told::Closed => return true,
-                Told::End => return false,
-                _ => {}
-            }
-        }
-    }
-}
-
-fn command(kind: u32, payload: &[u8]) -> Vec<u8> {
-    let length = (payload.len() as u32).to_ne_bytes();
-    [&kind.to_ne_bytes()[..], &length, payload].concat()
-}
-
-fn camera(stage: &Stage, spec: Spec) -> Publisher {
-    stage.publisher("cam").spec(spec).open().unwrap()
-}
-
-fn grey() -> Spec {
-    Spec::image(PixelFormat::Grey, 8, 4).unwrap()
-}
-
-/// Publishes a frame of this value.
-fn publish(publisher: &mut Publisher, value: u8) {
-    let slot = publisher.claim().unwrap();
-    slot.typed::<u8>().unwrap().fill(value).unwrap();
-    slot.publish(Meta::new()).unwrap();
-}
-
-/// Publishes until a pipeline has got a frame; gives what it was told.
-fn first(publisher: &mut Publisher, client: &mut Client) -> (String, Buffer) {
-    first_of(client, || publish(publisher, 1))
-}
-
-fn first_of(client: &mut Client, mut publish: impl FnMut()) -> (String, Buffer) {
-    client.socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-    let deadline = Instant::now() + SOON;
-    let mut caps = None;
-    let buffer = loop {
-        assert!(Instant::now() < deadline, "no frame came");
-        if client.socket.peek_any().is_none() {
-            publish();
-            continue;
-        }
-        match client.next() {
-            Told::Caps(told) => caps = Some(told),
-            Told::Buffer(buffer) => break buffer,
-            other => panic!("{other:?}"),
-        }
-    };
-    client.socket.set_read_timeout(Some(SOON)).unwrap();
-    (caps.expect("caps come first"), buffer)
-}
-
-/// Looks whether there is something to read, waiting as the socket is set.
-trait Peek {
-    fn peek_any(&self) -> Option<()>;
-}
-
-impl Peek for UnixStream {
-    fn peek_any(&self) -> Option<()> {
-        let mut byte = [0u8; 1];
-        rustix::net::recv(self, &mut byte[..], RecvFlags::PEEK).ok().map(|_| ())
-    }
-}
-
-/// Waits until the stream's consumer holds so many frames.
-fn wait_held(publisher: &Publisher, held: usize) {
-    let deadline = Instant::now() + SOON;
-    loop {
-        let stats = publisher.stats();
-        if stats.consumers.iter().map(|one| one.held).sum::<usize>() == held {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{held} are not held: {stats:?}");
-        thread::sleep(Duration::from_millis(2));
-    }
-}
+use tenure_tensor::{Colour, PixelFormat};
 
 #[test]
 fn a_pipeline_gets_caps_and_frames_without_a_copy() {
@@ -448,104 +211,6 @@ fn drain(client: &mut Client, publisher: &mut Publisher) {
 }
 
 #[test]
-fn what_gstreamer_has_no_words_for_is_refused() {
-    let image =
-        |format, dtype, width, stride| Spec::image_of(format, dtype, width, 4, stride).unwrap();
-    let cases = [
-        (Spec::tensor(DType::F32, &[3, 4]).unwrap(), "are no images (f32 [3, 4])"),
-        (image(PixelFormat::PlanarRgba, DType::U8, 8, None), "are planar-rgba of u8"),
-        (image(PixelFormat::Rgb, DType::F32, 8, None), "are rgb of f32"),
-        (
-            image(PixelFormat::Rgb, DType::U8, 6, None),
-            "plane 0 is at 0 with rows 18 bytes apart, not at 0 with 20",
-        ),
-        (
-            image(PixelFormat::Nv12, DType::U8, 8, Some(64)),
-            "plane 0 is at 0 with rows 64 bytes apart, not at 0 with 8",
-        ),
-    ];
-    for (spec, words) in cases {
-        let stage = Stage::new();
-        let mut publisher = camera(&stage, spec);
-        let listener = Working::start(&stage, Listener::builder("cam"));
-        publisher.claim().unwrap().publish(Meta::new()).unwrap();
-        let error = listener.wait().unwrap_err().to_string();
-        assert!(error.contains(words), "{error}");
-    }
-}
-
-#[test]
-fn unusual_rows_come_with_a_meta_if_that_is_allowed() {
-    let stage = Stage::new();
-    let spec = Spec::image_of(PixelFormat::Nv12, DType::U8, 8, 4, Some(64)).unwrap();
-    let mut publisher = camera(&stage, spec);
-    let listener = Working::start(&stage, Listener::builder("cam").video_meta(true));
-    let mut client = listener.client();
-    let (_, buffer) = first_of(&mut client, || {
-        publisher.claim().unwrap().publish(Meta::new()).unwrap();
-    });
-    // To the end of the last sample: six rows, the last one without its padding.
-    assert_eq!((buffer.metas, &buffer.pieces[..]), (1, &[(0, 64 * 5 + 8)][..]));
-    let words = |words: &[u32]| words.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
-    let head = [&words(&[90, 12])[..], b"GstVideoMeta\0\0"].concat();
-    let body = words(&[0, 23, 8, 4, 2, 0, 0, 64 * 4, 0, 64, 64, 0, 0, 0, 0, 0, 0]);
-    assert_eq!(buffer.meta, [head, body].concat());
-}
-
-/// Planes in several memories, NV12 of 8x4.
-fn in_two(places: [(usize, Option<usize>); 2]) -> TensorDyn {
-    let memory = |value: u8| {
-        let memory = Tensor::<u8>::new(&[8192], Some(TensorMemory::Shm), None).unwrap();
-        memory.fill(value).unwrap();
-        memory.buffer().clone()
-    };
-    let memories = [memory(1), memory(2)];
-    TensorDyn::from_plane_buffers(&memories, &places, 8, 4, PixelFormat::Nv12, DType::U8).unwrap()
-}
-
-#[test]
-fn planes_in_several_memories_travel_together() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("cam").open().unwrap();
-    let frame = in_two([(64, None), (0, None)]);
-    let listener = Working::start(&stage, Listener::builder("cam"));
-    let mut client = listener.client();
-    let (caps, buffer) = first_of(&mut client, || {
-        publisher.publish_tensor(&frame, Meta::new()).unwrap();
-    });
-    assert!(caps.contains("format=(string)NV12, width=(int)8, height=(int)4"), "{caps}");
-    assert_eq!((&buffer.pieces[..], buffer.metas), (&[(64, 32), (0, 16)][..], 1));
-    assert_eq!(buffer.bytes(), [[1; 32].as_slice(), &[2; 16]].concat());
-    // Number, size and planes, each with its offset and stride.
-    let words = |words: &[u32]| words.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
-    assert_eq!(buffer.meta[22..62], words(&[0, 23, 8, 4, 2, 0, 0, 32, 0, 8]));
-    client.release(buffer.id);
-    drop(publisher);
-    assert_eq!(listener.wait().unwrap().put_out, 0);
-}
-
-#[test]
-fn unusual_rows_in_several_memories_need_a_meta() {
-    for allowed in [false, true] {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher("cam").open().unwrap();
-        let frame = in_two([(0, None), (0, Some(64))]);
-        let listener = Working::start(&stage, Listener::builder("cam").video_meta(allowed));
-        if !allowed {
-            publisher.publish_tensor(&frame, Meta::new()).unwrap();
-            let error = listener.wait().unwrap_err().to_string();
-            let words = "plane 1 is at 32 with rows 64 bytes apart, not at 32 with 8";
-            assert!(error.contains(words), "{error}");
-            continue;
-        }
-        let (_, buffer) = first_of(&mut listener.client(), || {
-            publisher.publish_tensor(&frame, Meta::new()).unwrap();
-        });
-        assert_eq!((&buffer.pieces[..], buffer.metas), (&[(0, 32), (0, 64 + 8)][..], 1));
-    }
-}
-
-#[test]
 fn the_next_producer_is_followed_with_new_caps() {
     let stage = Stage::new();
     let mut publisher = camera(&stage, grey());
@@ -630,4 +295,20 @@ fn sockets_that_are_left_behind_are_replaced_and_files_are_not() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "something");
     let error = Listener::builder("nobody").directory(stage.path()).open(&path).unwrap_err();
     assert!(error.to_string().contains("nobody publishes stream `nobody`"), "{error}");
+}
+
+/// Whoever took the path over meanwhile keeps it.
+#[test]
+fn a_socket_of_somebody_else_is_not_removed() {
+    let stage = Stage::new();
+    let _publisher = camera(&stage, grey());
+    let path = stage.path().join("gst");
+    let open = || Listener::builder("cam").directory(stage.path()).open(&path).unwrap();
+    let first = open();
+    fs::remove_file(&path).unwrap();
+    let second = open();
+    drop(first);
+    assert!(std::os::unix::net::UnixStream::connect(&path).is_ok());
+    drop(second);
+    assert!(!path.exists());
 }

@@ -153,6 +153,154 @@ fn releases_are_checked() {
     scene.quiet();
 }
 
+/// What was given back with a fence cannot be given back without: the fence would stay for ever.
+#[test]
+fn fences_cannot_be_piled_up() {
+    child::alone("fences_cannot_be_piled_up", || {
+        let mut scene = Scene::new();
+        let (read, _write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+        scene.quiet();
+        let before = resources::descriptors().len();
+        let liar = scene.liar(1);
+        for _ in 0..20 {
+            scene.go(1);
+            if scene.publisher.stats().consumers.len() == 1 {
+                break;
+            }
+            let (head, ..) = FrameHead::decode(&raw::receive(&liar)).unwrap();
+            let (slot, sequence) = (head.slot, head.sequence);
+            let release = |fence| Request::Release { slot, sequence, unknown: false, fence };
+            raw::send(&liar, &release(true).encode(), &[read.as_fd()]);
+            raw::send(&liar, &release(false).encode(), &[]);
+        }
+        scene.quiet();
+        // The liar's own end is one of them.
+        until("nothing is left", || {
+            scene.go(1);
+            resources::descriptors().len() <= before + 1 + 2
+        });
+    });
+}
+
+#[test]
+fn only_what_is_a_fence_can_be_one() {
+    let mut scene = Scene::new();
+    let (socket, _other) = std::os::unix::net::UnixDatagram::pair().unwrap();
+    let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC).unwrap();
+    for fd in [socket.as_fd(), epoll.as_fd()] {
+        let liar = scene.liar(1);
+        scene.go(1);
+        let (head, ..) = FrameHead::decode(&raw::receive(&liar)).unwrap();
+        let (slot, sequence) = (head.slot, head.sequence);
+        let fenced = Request::Release { slot, sequence, unknown: false, fence: true };
+        raw::send(&liar, &fenced.encode(), &[fd]);
+        scene.quiet();
+    }
+    // An event counter is one.
+    let counter = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC).unwrap();
+    let other = scene.liar(1);
+    scene.go(1);
+    let (head, ..) = FrameHead::decode(&raw::receive(&other)).unwrap();
+    let (slot, sequence) = (head.slot, head.sequence);
+    let fenced = Request::Release { slot, sequence, unknown: false, fence: true };
+    raw::send(&other, &fenced.encode(), &[counter.as_fd()]);
+    scene.go(2);
+    rustix::io::write(&counter, &1u64.to_ne_bytes()).unwrap();
+    let publisher = &scene.publisher;
+    until("it is back", || {
+        let report = publisher.stats();
+        report.consumers.len() == 2 && report.consumers.iter().all(|it| it.held == 0)
+    });
+}
+
+#[test]
+fn whoever_says_enough_again_and_again_is_put_out() {
+    let mut scene = Scene::new();
+    let liar = scene.liar(2);
+    scene.go(1);
+    for _ in 0..2 {
+        raw::send(&liar, &Request::Enough.encode(), &[]);
+    }
+    scene.quiet();
+    // So is one who talks without end, with memory of the user's in his hands: he keeps it, and
+    // nobody listens.
+    let tensor =
+        tenure_tensor::Tensor::<u8>::new(&[64], Some(tenure_tensor::TensorMemory::Shm), None);
+    let tensor = tensor.unwrap();
+    let liar = scene.liar(2);
+    scene.publisher.publish_tensor(&tensor, tenure_stream::Meta::new()).unwrap();
+    scene.sequence += 1;
+    drop(scene.honest.next(stage::SOON).unwrap().unwrap());
+    let flood = std::thread::spawn(move || {
+        for _ in 0..1000 {
+            let flags = rustix::net::SendFlags::NOSIGNAL | rustix::net::SendFlags::DONTWAIT;
+            let _ = rustix::net::send(&liar, &Request::Enough.encode(), flags);
+        }
+        liar
+    });
+    let liar = flood.join().unwrap();
+    until("it is put out", || scene.publisher.stats().consumers.iter().any(|it| it.evicted));
+    scene.go(20);
+    assert!(tensor.map().is_err(), "he may still read it");
+    drop(liar);
+    until("it comes back", || tensor.map().is_ok());
+    scene.quiet();
+}
+
+#[test]
+fn a_policy_that_panics_says_no() {
+    child::alone("a_policy_that_panics_says_no", || {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(directory.path(), open).unwrap();
+        let builder = Publisher::builder("s").directory(directory.path()).spec(words_spec(64));
+        let mut publisher = builder.allow(|_| panic!("undecided")).open().unwrap();
+        let ended = fork::fork(|| {
+            become_nobody();
+            let refused = stage::subscriber_in(directory.path(), "s").open().unwrap_err();
+            assert!(refused.to_string().contains("user 65534"), "{refused}");
+            0
+        });
+        assert!(ended.success(), "{ended}");
+        // The thread that lets consumers in is still there.
+        let mut subscriber = stage::subscriber_in(directory.path(), "s").open().unwrap();
+        publish(&mut publisher, 0).unwrap();
+        drop(next(&mut subscriber));
+    });
+}
+
+/// Another user who belongs to the producer's group, by the first of his groups or by another.
+#[test]
+fn users_of_the_same_group_are_let_in() {
+    child::alone("users_of_the_same_group_are_let_in", || {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(directory.path(), open).unwrap();
+        let builder = Publisher::builder("s").directory(directory.path()).spec(words_spec(64));
+        let mut publisher = builder.open().unwrap();
+        let group = rustix::process::getegid().as_raw();
+        for (sequence, (first, others)) in
+            [(group, &[][..]), (65534, &[7, group])].into_iter().enumerate()
+        {
+            let child = fork::start(|| {
+                become_user(65534, first, others);
+                drop(next(&mut stage::subscriber_in(directory.path(), "s").open().unwrap()));
+                0
+            });
+            until("it is there", || publisher.consumers() == 1);
+            publish(&mut publisher, sequence as u64).unwrap();
+            assert!(fork::wait(child).success());
+            until("it is gone", || publisher.consumers() == 0);
+        }
+    });
+}
+
 #[test]
 fn noise_hurts_nobody() {
     child::alone("noise_hurts_nobody", || {
@@ -242,12 +390,16 @@ fn other_users_are_asked_who_they_are() {
     });
 }
 
-#[expect(unsafe_code, reason = "changes the user of this process")]
 fn become_nobody() {
+    become_user(65534, 65534, &[]);
+}
+
+#[expect(unsafe_code, reason = "changes the user of this process")]
+fn become_user(user: u32, group: u32, others: &[u32]) {
     // SAFETY: changes what this process may do, and nothing of its memory.
     unsafe {
-        assert_eq!(libc::setgroups(0, std::ptr::null()), 0);
-        assert_eq!(libc::setresgid(65534, 65534, 65534), 0);
-        assert_eq!(libc::setresuid(65534, 65534, 65534), 0);
+        assert_eq!(libc::setgroups(others.len(), others.as_ptr()), 0);
+        assert_eq!(libc::setresgid(group, group, group), 0);
+        assert_eq!(libc::setresuid(user, user, user), 0);
     }
 }

@@ -56,8 +56,13 @@ fn look(figures: &Figures, frames: &Publisher, inputs: Option<&Inputs<'_>>) {
 /// A stream of the camera; `lends` if its slots are those of somebody else.
 fn publisher(camera: &Camera, what: &str, lends: Option<usize>) -> Result<Publisher, Problem> {
     let mut builder = Publisher::builder(&format!("{}/{what}", camera.name)).memory(camera.memory);
+    if let Some(credits) = camera.credits {
+        builder = builder.credits(credits.into());
+    }
     if let Some(lends) = lends {
-        builder = builder.credits(lends);
+        // Of the few buffers that a driver has nobody gets all.
+        let all = camera.credits.map_or(lends, |credits| lends.min(credits.into()));
+        builder = builder.credits(all).credits_each(all.div_ceil(3));
     }
     if let Some(patience) = camera.evict {
         builder = builder.evict_after(patience);

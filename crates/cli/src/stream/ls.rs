@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tenure::stream::{self, StreamReport};
 
-use super::{Problem, frame_words};
+use super::{PATIENCE, Problem, ask_all, frame_words};
 use crate::failure::Failure;
 use crate::output;
 use crate::page::{DIM, Mark, PLAIN, Page};
@@ -45,8 +45,7 @@ struct One {
 /// Lists them.
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let mut streams = vec![];
-    for listed in stream::list().map_err(Problem::from)? {
-        let answer = listed.alive.then(|| stream::stat(&listed.name));
+    for (listed, answer) in ask_all(PATIENCE).map_err(Problem::from)? {
         let (report, error) = match answer {
             None => (None, None),
             Some(Ok(report)) => (Some(report), None),

@@ -180,7 +180,7 @@ impl Line {
             };
             spec = spec.with_quantization(quantization.map_err(|error| said(&error))?);
         }
-        if spec.bytes() as u64 != self.bytes {
+        if spec.flat_bytes() as u64 != self.bytes {
             return Err(format!(
                 "{} bytes do not make {} {:?}",
                 self.bytes, self.dtype, self.shape
@@ -208,15 +208,25 @@ impl Recording {
         let frames = File::open(&path).map_err(unread(&path))?;
         let have = frames.metadata().map_err(unread(&path))?.len();
         let mut lines = vec![];
-        let reader = BufReader::new(File::open(&index).map_err(unread(&index))?);
-        for (number, text) in reader.lines().enumerate() {
+        let mut reader = BufReader::new(File::open(&index).map_err(unread(&index))?);
+        let mut text = vec![];
+        for number in 0.. {
+            text.clear();
+            if reader.read_until(b'\n', &mut text).map_err(unread(&index))? == 0 {
+                break;
+            }
             let refuse = |reason: String| {
                 let reason = format!("line {}: {reason}", number + 1);
                 Problem::Recording { path: index.clone(), reason }
             };
-            let text = text.map_err(unread(&index))?;
-            let line: Line = serde_json::from_str(&text)
-                .map_err(|cause| refuse(format!("it is no line of a recording: {cause}")))?;
+            let line: Line = match serde_json::from_slice(&text) {
+                Ok(line) => line,
+                // Whatever ended the recording ended it there.
+                Err(_) if number > 0 && !text.ends_with(b"\n") => break,
+                Err(cause) => {
+                    return Err(refuse(format!("it is no line of a recording: {cause}")));
+                }
+            };
             let spec = line.spec().map_err(refuse)?;
             if line.offset.checked_add(line.bytes).is_none_or(|end| end > have) {
                 let (offset, bytes) = (line.offset, line.bytes);

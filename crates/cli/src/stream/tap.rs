@@ -14,6 +14,9 @@ use crate::output;
 use crate::page::{Mark, PLAIN, Page};
 use crate::stop::Stop;
 
+/// How long to wait before looking whether it is over.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// What `tenure stream tap` is told.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -90,8 +93,7 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let ending = Ending::of(&options.output).map_err(Problem::from)?;
     let stop = Stop::new(None);
     let mut report = Report { stream: options.name.clone(), frames: vec![], dropped: 0 };
-    let mut subscriber =
-        Subscriber::builder(&options.name).wait(options.timeout).open().map_err(Problem::from)?;
+    let mut subscriber = open(&options.name, options.timeout, &stop)?;
     for index in 0..options.frames {
         let Some(frame) = next(&mut subscriber, options.timeout, &stop)? else { break };
         if index > 0 {
@@ -106,6 +108,18 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     if options.json { output::json(&report) } else { output::text(&text(&report, output::width())) }
 }
 
+/// Subscribes, waiting for a producer at most so long or until it is over.
+fn open(name: &str, timeout: Duration, stop: &Stop) -> Result<Subscriber, Problem> {
+    let began = Instant::now();
+    loop {
+        let left = timeout.saturating_sub(began.elapsed());
+        match Subscriber::builder(name).wait(left.min(LOOK)).open() {
+            Err(error) if error.is_over() && !stop.is_over() && began.elapsed() < timeout => {}
+            answer => return Ok(answer?),
+        }
+    }
+}
+
 /// The next frame; `None` if it is over.
 fn next(
     subscriber: &mut Subscriber,
@@ -115,7 +129,7 @@ fn next(
     let began = Instant::now();
     while !stop.is_over() {
         let left = timeout.saturating_sub(began.elapsed());
-        if let Some(frame) = subscriber.next(left.min(Duration::from_millis(100)))? {
+        if let Some(frame) = subscriber.next(left.min(LOOK))? {
             return Ok(Some(frame));
         }
         if began.elapsed() >= timeout {

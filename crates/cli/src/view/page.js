@@ -102,7 +102,9 @@ async function drawFrame(card, answer, about) {
   canvas.classList.toggle('heat', heat);
   if (heat) {
     const cells = new Uint8Array(await answer.arrayBuffer());
-    canvas.width = about.columns; canvas.height = about.rows;
+    // A tensor without elements has no cells.
+    canvas.width = about.columns; canvas.height = Math.max(1, about.rows);
+    if (!cells.length) return;
     const image = new ImageData(about.columns, about.rows);
     cells.forEach((cell, i) => image.data.set([...heatColours[cell], 255], 4 * i));
     canvas.getContext('2d').putImageData(image, 0, 0);

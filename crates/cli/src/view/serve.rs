@@ -3,18 +3,19 @@
 use std::io::{self, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
 use tenure::stream::{self, StreamReport};
 
+use super::connections::{Connection, Connections};
 use super::http::{self, Answer, Bad, Request};
 use super::picture::Painter;
 use super::token::Token;
 use super::watch::Watches;
 use crate::stop::Stop;
+use crate::stream::ask_all;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -25,7 +26,11 @@ const MOST: usize = 32;
 /// A connection that says nothing for so long is closed.
 const SILENCE: Duration = Duration::from_secs(10);
 /// How long a browser waits for a new frame.
-const PATIENCE: Duration = Duration::from_millis(200);
+const NEXT: Duration = Duration::from_millis(200);
+/// How long it waits for producers to tell about themselves.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The port that is not said with a host.
+const USUAL_PORT: u16 = 80;
 
 /// What all connections share.
 struct Server {
@@ -33,7 +38,7 @@ struct Server {
     token: Token,
     watches: Watches,
     painter: Painter,
-    connections: AtomicUsize,
+    connections: Arc<Connections>,
     stop: Stop,
 }
 
@@ -44,7 +49,7 @@ pub(super) fn start(listener: TcpListener, token: Token, stop: Stop) -> io::Resu
     listener.set_nonblocking(true)?;
     let watches = Watches::new(stop.clone());
     let painter = Painter::new().map_err(io::Error::other)?;
-    let connections = AtomicUsize::new(0);
+    let connections = Connections::new(MOST);
     let server = Arc::new(Server { address, token, watches, painter, connections, stop });
     thread::Builder::new().name("view".to_owned()).spawn(move || accept(&listener, &server))?;
     Ok(())
@@ -53,20 +58,14 @@ pub(super) fn start(listener: TcpListener, token: Token, stop: Stop) -> io::Resu
 fn accept(listener: &TcpListener, server: &Arc<Server>) {
     while !server.stop.is_over() {
         match listener.accept() {
-            Ok((stream, _)) if server.connections.load(Ordering::SeqCst) < MOST => {
-                server.connections.fetch_add(1, Ordering::SeqCst);
+            Ok((stream, _)) => {
+                // Too many: closed without a word.
+                let Some(entered) = server.connections.enter(stream) else { continue };
                 let ours = Arc::clone(server);
-                let work = move || {
-                    // Whatever went wrong, it was this connection's.
-                    let _ = ours.serve(&stream);
-                    ours.connections.fetch_sub(1, Ordering::SeqCst);
-                };
-                if thread::Builder::new().name("view browser".to_owned()).spawn(work).is_err() {
-                    server.connections.fetch_sub(1, Ordering::SeqCst);
-                }
+                // Whatever went wrong, it was this connection's.
+                let work = move || drop(ours.serve(entered.connection()));
+                let _ = thread::Builder::new().name("view browser".to_owned()).spawn(work);
             }
-            // Too many: closed without a word.
-            Ok(_) => {}
             Err(_) => thread::sleep(Duration::from_millis(20)),
         }
     }
@@ -87,7 +86,8 @@ struct One {
 }
 
 impl Server {
-    fn serve(&self, stream: &TcpStream) -> io::Result<()> {
+    fn serve(&self, connection: &Connection) -> io::Result<()> {
+        let stream: &TcpStream = &connection.stream;
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(SILENCE))?;
         stream.set_write_timeout(Some(SILENCE))?;
@@ -98,6 +98,9 @@ impl Server {
             match http::read(&mut reader) {
                 Ok(None) => break,
                 Ok(Some(request)) => {
+                    if self.knows_secret(&request) {
+                        connection.trust();
+                    }
                     self.answer(&request).write(&mut writer, request.goes_on)?;
                     if !request.goes_on {
                         break;
@@ -112,11 +115,13 @@ impl Server {
         Ok(())
     }
 
+    fn knows_secret(&self, request: &Request) -> bool {
+        request.token.as_ref().is_some_and(|word| self.token.is(word))
+    }
+
     fn answer(&self, request: &Request) -> Answer {
         // A page of another name that was made to lead here may not read ours.
-        let port = self.address.port();
-        let ours = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
-        if !request.host.as_ref().is_some_and(|host| ours.contains(host)) {
+        if !request.host.as_ref().is_some_and(|host| is_ours(host, self.address.port())) {
             return Answer::text(403, "this is a page of 127.0.0.1");
         }
         // The page itself is no secret; what it shows is.
@@ -126,7 +131,7 @@ impl Server {
             "/page.js" => return Answer::new(200, "text/javascript; charset=utf-8", SCRIPT),
             _ => {}
         }
-        if !request.token.as_ref().is_some_and(|word| self.token.is(word)) {
+        if !self.knows_secret(request) {
             return Answer::text(401, "the address needs the secret that the program printed");
         }
         match request.path.as_str() {
@@ -143,7 +148,7 @@ impl Server {
         };
         let number = |name| request.value(name).and_then(|word| word.parse::<u64>().ok());
         let known = number("incarnation").zip(number("after"));
-        match self.watches.newest(name, known, PATIENCE) {
+        match self.watches.newest(name, known, NEXT) {
             Err(why) => Answer::text(404, &why),
             Ok(None) => Answer::new(204, "", ""),
             Ok(Some(frame)) => match self.painter.show(&frame) {
@@ -159,15 +164,25 @@ impl Server {
     }
 }
 
+/// Whether this is a name of this page. Browsers do not say the port of every page.
+fn is_ours(host: &str, port: u16) -> bool {
+    let (name, said) = match host.split_once(':') {
+        Some((name, said)) => (name, said.parse().ok()),
+        None => (host, Some(USUAL_PORT)),
+    };
+    said == Some(port) && ["127.0.0.1", "localhost"].contains(&name)
+}
+
 fn streams() -> Answer {
     let mut all = All { directory: stream::directory().display().to_string(), streams: vec![] };
-    match stream::list() {
+    match ask_all(PATIENCE) {
         Err(error) => return Answer::text(404, &error.to_string()),
-        Ok(listed) => {
-            for listed in listed.into_iter().filter(|listed| listed.alive) {
-                let (report, error) = match stream::stat(&listed.name) {
-                    Ok(report) => (Some(report), None),
-                    Err(error) => (None, Some(error.to_string())),
+        Ok(answers) => {
+            for (listed, answer) in answers {
+                let (report, error) = match answer {
+                    None => continue,
+                    Some(Ok(report)) => (Some(report), None),
+                    Some(Err(error)) => (None, Some(error.to_string())),
                 };
                 all.streams.push(One { name: listed.name, error, report });
             }
@@ -176,5 +191,27 @@ fn streams() -> Answer {
     match serde_json::to_vec(&all) {
         Ok(body) => Answer::new(200, "application/json", body),
         Err(error) => Answer::text(500, &error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ours;
+
+    #[test]
+    fn hosts_name_the_port_unless_it_is_the_usual_one() {
+        assert!(is_ours("127.0.0.1:8000", 8000) && is_ours("localhost:80", 80));
+        assert!(is_ours("127.0.0.1", 80) && is_ours("localhost", 80));
+        for (host, port) in [
+            ("127.0.0.1", 8000),
+            ("127.0.0.1:", 80),
+            ("127.0.0.1:8001", 8000),
+            ("evil.example", 80),
+            ("evil.example:8000", 8000),
+            ("127.0.0.1:80:80", 80),
+            ("", 80),
+        ] {
+            assert!(!is_ours(host, port), "{host} {port}");
+        }
     }
 }

@@ -11,6 +11,9 @@ use rustix::io::Errno;
 
 use crate::{Error, Result};
 
+/// As the kernel numbers it, except on three processors that this library does not run on.
+const SO_PEERGROUPS: libc::c_int = 59;
+
 /// Who is at the other end of a socket, as the kernel knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer {
@@ -48,4 +51,43 @@ pub fn peer(socket: impl AsFd) -> Result<Peer> {
         return Err(Error::system("asking who is at the other end", Errno::NOTCONN));
     }
     Ok(Peer { pid: answer.pid.unsigned_abs(), uid: answer.uid, gid: answer.gid })
+}
+
+/// The groups that whoever is at the other end belongs to besides [`Peer::gid`], as the kernel knew
+/// them at the time of connecting.
+///
+/// # Errors
+/// If the descriptor is no connected Unix socket, or the kernel (before 4.13) cannot say.
+pub fn peer_groups(socket: impl AsFd) -> Result<Vec<u32>> {
+    let mut groups: Vec<libc::gid_t> = vec![0; 32];
+    loop {
+        let room = size_of_val(groups.as_slice());
+        let mut len = libc::socklen_t::try_from(room).unwrap_or(libc::socklen_t::MAX);
+        // SAFETY: the kernel writes at most `len` bytes to `groups`, which are plain numbers.
+        let result = unsafe {
+            libc::getsockopt(
+                socket.as_fd().as_raw_fd(),
+                libc::SOL_SOCKET,
+                SO_PEERGROUPS,
+                groups.as_mut_ptr().cast(),
+                &raw mut len,
+            )
+        };
+        let count = len as usize / size_of::<libc::gid_t>();
+        match result {
+            0 => {
+                groups.truncate(count);
+                return Ok(groups);
+            }
+            _ => match io::Error::last_os_error() {
+                // It said how many there are.
+                error if error.raw_os_error() == Some(libc::ERANGE) && count > groups.len() => {
+                    groups.resize(count, 0);
+                }
+                error => {
+                    return Err(Error::system("asking for the groups at the other end", error));
+                }
+            },
+        }
+    }
 }

@@ -16,7 +16,9 @@ pub(crate) struct Consumer<L> {
     pub(crate) credits: usize,
     /// It has been told what it was granted; frames follow.
     pub(crate) welcome: bool,
-    /// It gets nothing any more: it said so, or was put out.
+    /// It wants nothing any more.
+    pub(crate) enough: bool,
+    /// It was put out.
     pub(crate) out: bool,
     /// Frames that it did not get.
     pub(crate) dropped: u64,
@@ -37,6 +39,7 @@ impl<L> Consumer<L> {
             id,
             credits,
             welcome: false,
+            enough: false,
             out: false,
             dropped: 0,
             sent: 0,
@@ -59,12 +62,25 @@ impl<L> Consumer<L> {
 
     /// Credits that count as granted.
     pub(super) fn promised(&self) -> usize {
-        if self.out { self.held.len() } else { self.credits }
+        if self.out || self.enough { self.held.len() } else { self.credits }
+    }
+
+    /// Whether frames are for it too.
+    pub(crate) fn listens(&self) -> bool {
+        self.welcome && !self.out && !self.enough
     }
 
     /// Whether it may get one more frame.
     pub(crate) fn has_credit(&self) -> bool {
-        self.welcome && !self.out && self.held.len() < self.credits
+        self.listens() && self.held.len() < self.credits
+    }
+
+    /// Whether it holds all that it may: for whoever wants no more, that is what it has.
+    pub(super) fn is_full(&self) -> bool {
+        if self.enough {
+            return !self.out && !self.held.is_empty();
+        }
+        self.listens() && self.held.len() >= self.credits
     }
 
     /// Whether it has the memory of this generation of the slot.

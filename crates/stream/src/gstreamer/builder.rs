@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use tenure_memory::Process;
 
 use super::{Error, Figures, Listener};
 use crate::Subscriber;
@@ -106,6 +108,8 @@ impl ListenerBuilder {
             options: self,
             most,
             frames_each,
+            file: identity(&path),
+            process: Process::current(),
             path,
             socket,
             subscriber,
@@ -125,6 +129,11 @@ impl ListenerBuilder {
         let frames_each = (self.frames_each as usize).min(spare);
         ((spare / frames_each).min(self.clients as usize), frames_each)
     }
+}
+
+/// Which file is at a path.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
 fn listen_at(path: &Path) -> Result<UnixListener, Error> {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use tenure_memory::TensorMemory;
 use tenure_memory::share::Peer;
+use tenure_memory::{Process, TensorMemory};
 
 use super::core::Core;
 use super::service::Door;
@@ -16,6 +16,9 @@ use crate::accounts::Limits;
 use crate::directory::Place;
 use crate::wire::MOST_SLOTS;
 use crate::{Error, Origin, Result, Spec, clock};
+
+/// Credits of all consumers: enough for 64 that ask for what they get without asking.
+const CREDITS: usize = 192;
 
 /// Decides whether a process may subscribe.
 pub(super) type Policy = Box<dyn Fn(&Peer) -> bool + Send + Sync>;
@@ -61,7 +64,7 @@ impl PublisherBuilder {
             spec: None,
             memory: TensorMemory::Shm,
             claims: 2,
-            credits: 64,
+            credits: CREDITS,
             credits_each: 16,
             consumers: 256,
             patience: None,
@@ -97,9 +100,12 @@ impl PublisherBuilder {
         self
     }
 
-    /// How many frames all consumers together may hold at one time; 64 if not said. The stream has
-    /// as many slots as its consumers were granted and its claims need, and no more. For streams
-    /// of a camera's own buffers: how many of them may be away.
+    /// How many frames all consumers together may hold at one time; 192 if not said, from 1 to 512.
+    /// The stream has as many slots as its consumers were granted and its claims need, and no more.
+    /// For streams of a camera's own buffers: how many of them may be away.
+    ///
+    /// Consumers get what they ask for until half of this is granted; whoever comes later gets at
+    /// most a quarter of what is left, and at least one while there is one.
     pub fn credits(mut self, credits: usize) -> PublisherBuilder {
         self.credits = credits.clamp(1, MOST_SLOTS / 2);
         self
@@ -181,6 +187,7 @@ impl PublisherBuilder {
             incarnation: clock::now(),
             core: Mutex::new(core),
             door,
+            process: Process::current(),
         });
         let thread = if self.thread {
             let served = Arc::clone(&shared);

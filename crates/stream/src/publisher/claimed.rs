@@ -49,7 +49,7 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let claimed = self.claimed.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some((shared, slot)) = claimed.take() {
-            shared.with(|core| core.accounts.unclaim(slot, true));
+            shared.with_own(|core| core.accounts.unclaim(slot, true));
         }
     }
 }
@@ -87,6 +87,7 @@ impl Slot {
     /// [`Error::StillHeld`] if other handles to the tensor exist; the slot is then given up when
     /// the last of them is gone. [`Error::TooLong`] if the blob is.
     pub fn publish(self, meta: Meta<'_>) -> Result<Receipt> {
+        self.shared.check_process()?;
         meta.check()?;
         let Slot { shared, slot, mut ready, owned } = self;
         if !ready.tensor.is_only_handle() {

@@ -13,7 +13,7 @@ use super::fences::{Fenced, Resting};
 use super::homes::{Borrowed, Home, Owned};
 use super::rate::Rate;
 use crate::accounts::{Accounts, Consumer, Known, Limits};
-use crate::wire::{FrameHead, NONE, Request};
+use crate::wire::{Fault, FrameHead, NONE, Request};
 use crate::{Meta, Origin, Receipt, Spec, clock, socket};
 
 /// The largest number to skip to: from there on frames can be counted for centuries.
@@ -27,6 +27,8 @@ pub(super) struct Link {
     pub(super) peer: Peer,
     /// Put out, not gone by itself.
     pub(super) evicted: bool,
+    /// It said something impossible: nothing that it says is believed any more.
+    pub(super) deaf: bool,
 }
 
 impl Link {
@@ -179,7 +181,7 @@ impl Core {
         for index in 0..self.accounts.consumers().len() {
             let Some(consumer) = self.accounts.consumers().get(index) else { break };
             let (id, mut may) = (consumer.id, consumer.has_credit());
-            if consumer.out || !consumer.welcome {
+            if !consumer.listens() {
                 continue;
             }
             if !may {
@@ -253,7 +255,7 @@ impl Core {
         let lost = self.sequence.saturating_sub(before);
         let mut all = 0;
         for consumer in self.accounts.consumers_mut() {
-            if consumer.welcome && !consumer.out {
+            if consumer.listens() {
                 consumer.dropped = consumer.dropped.saturating_add(lost);
                 all += 1;
             }
@@ -273,7 +275,7 @@ impl Core {
     /// Takes back what consumers without a credit left have given back: before a frame is filled,
     /// so that it need not be done when the frame is on its way.
     fn hear_spent(&mut self) {
-        let spent = |it: &&Consumer<Link>| it.welcome && !it.out && !it.has_credit();
+        let spent = |it: &&Consumer<Link>| it.listens() && !it.has_credit();
         let ids: SmallVec<[u64; 16]> =
             self.accounts.consumers().iter().filter(spent).map(|it| it.id).collect();
         for id in ids {
@@ -292,13 +294,17 @@ impl Core {
             Heard::All => {}
             Heard::Gone => self.leave(id),
             // It may still read what it has.
-            Heard::Nonsense => self.evict(id),
+            Heard::Nonsense => self.put_out_liar(id),
         }
     }
 
+    /// What a consumer has said. It cannot have said more than that it gives back what it holds and
+    /// wants no more: so the publisher is done with it soon, however quickly somebody talks.
     fn hear(&mut self, id: u64) -> Heard {
         let mut packet = [0; 32];
-        loop {
+        let Some(consumer) = self.accounts.consumer(id) else { return Heard::All };
+        let most = consumer.held() + 2;
+        for _ in 0..most {
             let Some(consumer) = self.accounts.consumer(id) else { return Heard::All };
             let Some(socket) = &consumer.link.socket else { return Heard::All };
             let mut received = match socket::receive(socket.as_fd(), &mut packet, false) {
@@ -312,30 +318,50 @@ impl Core {
             }
             let packet = packet.get(..received.len).unwrap_or_default();
             let descriptor = received.descriptors.pop();
-            if received.fault.is_some() || !received.descriptors.is_empty() {
+            let request = match received.fault {
+                _ if consumer.link.deaf => continue,
+                _ if !received.descriptors.is_empty() => return Heard::Nonsense,
+                None => Request::decode(packet),
+                // Of this process, which has no room for one: the consumer did nothing wrong.
+                Some(Fault::DescriptorsLost) => match Request::decode(packet) {
+                    Ok(Request::Release { slot, sequence, fence: true, .. }) => {
+                        if !self.take_back_unfinished(id, slot as usize, sequence) {
+                            return Heard::Nonsense;
+                        }
+                        continue;
+                    }
+                    _ => return Heard::Nonsense,
+                },
+                Some(_) => return Heard::Nonsense,
+            };
+            if !request.is_ok_and(|request| self.obey(id, request, descriptor)) {
                 return Heard::Nonsense;
             }
-            match (Request::decode(packet), descriptor) {
-                (Ok(Request::Release { slot, sequence, fence: true, .. }), Some(fence)) => {
-                    if !self.fence(id, slot as usize, sequence, fence) {
-                        return Heard::Nonsense;
-                    }
-                }
-                (Ok(Request::Release { slot, sequence, unknown, fence: false }), None) => {
-                    let known = if unknown { Known::Nothing } else { Known::Memory };
-                    let (slot, now) = (slot as usize, clock::now());
-                    match self.accounts.release(id, slot, sequence, known, now) {
-                        Ok(settled) => self.put_away(slot, settled),
-                        Err(_) => return Heard::Nonsense,
-                    }
-                }
-                (Ok(Request::Enough), None) => {
-                    if let Some(consumer) = self.accounts.consumer_mut(id) {
-                        consumer.out = true;
-                    }
-                }
-                _ => return Heard::Nonsense,
+        }
+        Heard::All
+    }
+
+    /// Does what a consumer says. Says whether that makes sense.
+    fn obey(&mut self, id: u64, request: Request, descriptor: Option<OwnedFd>) -> bool {
+        match (request, descriptor) {
+            (Request::Release { slot, sequence, fence: true, .. }, Some(fence)) => {
+                self.fence(id, slot as usize, sequence, fence)
             }
+            (Request::Release { slot, sequence, unknown, fence: false }, None) => {
+                // What waits for a fence was given back already.
+                if self.waits_for_fence(id, sequence) {
+                    return false;
+                }
+                let known = if unknown { Known::Nothing } else { Known::Memory };
+                let (slot, now) = (slot as usize, clock::now());
+                let settled = self.accounts.release(id, slot, sequence, known, now);
+                settled.map(|settled| self.put_away(slot, settled)).is_ok()
+            }
+            (Request::Enough, None) => {
+                let consumer = self.accounts.consumer_mut(id);
+                consumer.is_some_and(|consumer| !mem::replace(&mut consumer.enough, true))
+            }
+            _ => false,
         }
     }
 }

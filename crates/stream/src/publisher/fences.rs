@@ -10,6 +10,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::event::epoll;
+use rustix::fs::{FileType, Stat, fstat};
 use tenure_memory::Fence;
 
 use super::core::Core;
@@ -46,18 +47,34 @@ impl Core {
         sequence: u64,
         fence: OwnedFd,
     ) -> bool {
-        let same = |fenced: &Fenced| (fenced.consumer, fenced.sequence) == (consumer, sequence);
         let holds = self.accounts.consumer(consumer).is_some_and(|it| it.holds(slot, sequence));
-        if !holds || self.fences.iter().any(same) {
+        if !holds || self.waits_for_fence(consumer, sequence) {
             return false;
         }
-        let lasting = is_sync_file(&fence);
+        let Some(kind) = Kind::of(&fence) else { return false };
+        let lasting = kind == Kind::SyncFile;
         let Ok(fence) = Fence::from_fd(fence) else { return false };
         if !self.wake_when_done(&fence) {
             return false;
         }
         self.fences.push(Fenced { consumer, slot, sequence, fence, lasting });
         true
+    }
+
+    /// Whether a consumer has given this frame back, to be free when its fence is done.
+    pub(super) fn waits_for_fence(&self, consumer: u64, sequence: u64) -> bool {
+        let same = |fenced: &Fenced| (fenced.consumer, fenced.sequence) == (consumer, sequence);
+        self.fences.iter().any(same)
+    }
+
+    /// A consumer gives a frame back with a fence that this process had no descriptor for. Says
+    /// whether that makes sense.
+    pub(super) fn take_back_unfinished(&mut self, id: u64, slot: usize, sequence: u64) -> bool {
+        if self.waits_for_fence(id, sequence) {
+            return false;
+        }
+        let settled = self.accounts.release_unfinished(id, slot, sequence, clock::now());
+        settled.map(|settled| self.put_away(slot, settled)).is_ok()
     }
 
     /// Whether a slot that devices still use may get other memory: so often that devices which
@@ -167,8 +184,7 @@ impl Core {
         self.closed.extend(found.link.socket.take());
         let frames: Vec<(usize, u64)> = found.frames().collect();
         for (slot, sequence) in frames {
-            let kept = |fenced: &Fenced| (fenced.consumer, fenced.sequence) == (consumer, sequence);
-            if self.fences.iter().any(kept) {
+            if self.waits_for_fence(consumer, sequence) {
                 continue;
             }
             let now = clock::now();
@@ -202,9 +218,31 @@ impl Core {
     }
 }
 
-/// Whether a descriptor is a fence of the kernel's. Anything else can be made to wait for ever, a
-/// pipe that somebody called so too: what has a path begins with a slash.
-fn is_sync_file(fd: &OwnedFd) -> bool {
-    let link = fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd()));
-    link.is_ok_and(|target| target.as_os_str() == "anon_inode:sync_file")
+/// What can be a fence. Other things that can be waited for may change their mind, or lead to the
+/// producer itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A fence of the kernel's, which is done some day. Anything else can be made to wait for ever.
+    SyncFile,
+    /// A pipe, or an event counter.
+    Other,
+}
+
+impl Kind {
+    fn of(fd: &OwnedFd) -> Option<Kind> {
+        let pipe = |it: Stat| FileType::from_raw_mode(it.st_mode) == FileType::Fifo;
+        if fstat(fd).is_ok_and(pipe) {
+            return Some(Kind::Other);
+        }
+        // What has a path begins with a slash.
+        match fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd())) {
+            Ok(target) => match target.to_str()? {
+                "anon_inode:sync_file" => Some(Kind::SyncFile),
+                "anon_inode:[eventfd]" => Some(Kind::Other),
+                _ => None,
+            },
+            // Without /proc it cannot be told.
+            Err(_) => Some(Kind::Other),
+        }
+    }
 }

@@ -32,7 +32,7 @@ impl Shared {
             Ok(credits) => credits,
             Err(reason) => return refuse(&socket, reason),
         };
-        let link = Link { socket: Some(socket), peer, evicted: false };
+        let link = Link { socket: Some(socket), peer, evicted: false, deaf: false };
         let id = self.with(|core| core.accounts.join(credits, link, clock::now()));
         if let Err(reason) = self.grow() {
             let kept = self.with(|core| {

@@ -3,8 +3,11 @@
 use std::io::IoSlice;
 use std::mem;
 
+use rustix::event::epoll;
+
 use super::core::Core;
 use super::homes::Home;
+use super::service::about;
 use crate::accounts::Settled;
 use crate::wire::Answer;
 
@@ -76,6 +79,20 @@ impl Core {
         }
     }
 
+    /// Puts a consumer out that said something impossible. If it holds memory of the user's it stays
+    /// until it hangs up, and that is all that is listened for.
+    pub(super) fn put_out_liar(&mut self, id: u64) {
+        if let Some(consumer) = self.accounts.consumer_mut(id) {
+            consumer.link.deaf = true;
+            if let Some(socket) = &consumer.link.socket {
+                let data = epoll::EventData::new_u64(id << 2 | about::CONSUMER);
+                // That it hangs up is always said.
+                let _ = epoll::modify(&*self.epoll, socket, data, epoll::EventFlags::empty());
+            }
+        }
+        self.evict(id);
+    }
+
     pub(super) fn evict_stuck(&mut self, now: u64) {
         if let Some(patience) = self.patience {
             for id in self.accounts.stuck(now, patience) {
@@ -84,6 +101,13 @@ impl Core {
             for id in self.accounts.stuck(now, patience) {
                 self.evict(id);
             }
+        }
+    }
+
+    /// Closes the connections of a process that was forked off: nobody is told anything.
+    pub(super) fn let_go(&mut self) {
+        for consumer in self.accounts.consumers_mut() {
+            self.closed.extend(consumer.link.socket.take());
         }
     }
 

@@ -15,11 +15,33 @@ use crate::{clock, socket};
 
 impl Shared {
     pub(super) fn report(&self) -> StreamReport {
-        self.with(|core| {
+        let report = self.with_own(|core| {
             // So that what was given back is not shown as held.
             core.hear_all();
             self.look(core)
-        })
+        });
+        report.unwrap_or_else(|| self.empty())
+    }
+
+    /// What a process that was forked off knows of the stream.
+    fn empty(&self) -> StreamReport {
+        StreamReport {
+            name: self.place.name.clone(),
+            pid: std::process::id(),
+            incarnation: self.incarnation,
+            seconds: clock::now().saturating_sub(self.incarnation) as f64 / 1e9,
+            published: 0,
+            dropped: 0,
+            rate: 0.0,
+            memory: String::from(self.memory),
+            claims: 0,
+            credits: 0,
+            granted: 0,
+            slots: vec![],
+            consumers: vec![],
+            frame: None,
+            origin: None,
+        }
     }
 
     fn look(&self, core: &Core) -> StreamReport {

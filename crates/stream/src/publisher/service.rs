@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,6 +29,8 @@ use crate::{Error, Result, clock, socket};
 
 /// How long somebody may stand at the door without a word.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How often at most to look for consumers that hang.
+const SELDOM: Duration = Duration::from_millis(10);
 /// How many may stand there.
 const MOST_WAITING: usize = 64;
 
@@ -37,7 +40,7 @@ pub(super) mod about {
     /// Somebody only wants the service to look around.
     pub(in super::super) const WAKE: u64 = 1;
     pub(super) const WAITING: u64 = 2;
-    pub(super) const CONSUMER: u64 = 3;
+    pub(in super::super) const CONSUMER: u64 = 3;
 }
 
 pub(super) struct Door {
@@ -117,7 +120,7 @@ impl Door {
             waiting: Mutex::new(HashMap::new()),
             next: Mutex::new(0),
             policy,
-            look_every: patience.map(|patience| patience / 2),
+            look_every: patience.map(|patience| (patience / 2).max(SELDOM)),
             eager: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             spare: Mutex::new(spare),
@@ -143,6 +146,16 @@ impl Door {
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 
+    /// Closes what a process that was forked off has: the files and the name stay as they are.
+    pub(super) fn let_go(&self) {
+        if let Ok(mut open) = self.open.try_lock() {
+            drop(open.take());
+        }
+        if let Ok(mut waiting) = self.waiting.try_lock() {
+            waiting.clear();
+        }
+    }
+
     /// Notices from now on when consumers give something back.
     pub(super) fn listen_for_releases(&self, shared: &Shared) -> Result<()> {
         if self.eager.swap(true, Ordering::SeqCst) {
@@ -151,6 +164,9 @@ impl Door {
         shared.with(|core| {
             for consumer in core.accounts.consumers() {
                 let Some(socket) = &consumer.link.socket else { continue };
+                if consumer.link.deaf {
+                    continue;
+                }
                 let data = epoll::EventData::new_u64(consumer.id << 2 | about::CONSUMER);
                 match epoll::modify(&*self.epoll, socket, data, self.flags()) {
                     // Just being let in: it is watched in this way from the beginning.
@@ -181,11 +197,15 @@ impl Door {
     }
 
     /// Whether a process may subscribe.
-    fn allows(&self, peer: &Peer) -> bool {
-        peer.uid == rustix::process::geteuid().as_raw()
-            || peer.gid == rustix::process::getegid().as_raw()
-            || self.policy.as_ref().is_some_and(|policy| policy(peer))
+    fn allows(&self, socket: &OwnedFd, peer: &Peer) -> bool {
+        socket::is_familiar(socket, peer)
+            || self.policy.as_ref().is_some_and(|policy| asked(policy, peer))
     }
+}
+
+/// What a policy says. One that panics says no: the thread that serves everybody goes on.
+fn asked(policy: &Policy, peer: &Peer) -> bool {
+    panic::catch_unwind(AssertUnwindSafe(|| policy(peer))).unwrap_or(false)
 }
 
 fn take_lock(place: &Place) -> Result<OwnedFd> {
@@ -298,7 +318,7 @@ impl Shared {
 
     fn ask_who(&self, socket: OwnedFd) {
         let Ok(peer) = peer(&socket) else { return };
-        if !self.door.allows(&peer) {
+        if !self.door.allows(&socket, &peer) {
             let reason = format!(
                 "user {} group {} may not subscribe: it is open to user {} and group {}, and to \
                  whom its policy allows",

@@ -107,30 +107,36 @@ impl SubscriberBuilder {
     pub fn open_over(self, socket: OwnedFd) -> Result<Subscriber> {
         let place = Place::new(&self.name, self.directory.as_deref())?;
         let connection = introduce(socket, self.hello())?;
-        let joined = self.await_welcome(&place, connection)?;
+        let joined = self.welcomed(&place, connection)?;
         Ok(Subscriber::joined(self, place, joined))
     }
 
-    fn hello(&self) -> Request {
+    pub(super) fn hello(&self) -> Request {
         Request::Consume { credits: self.credits }
     }
 
     /// Connects and introduces itself.
     pub(super) fn connect(&self, place: &Place) -> Result<(Connection, Welcome)> {
         let connection = ask(place, self.hello(), self.answer_within)?;
-        self.await_welcome(place, connection)
+        self.welcomed(place, connection)
     }
 
-    fn await_welcome(
+    fn welcomed(&self, place: &Place, connection: Connection) -> Result<(Connection, Welcome)> {
+        let mut patience = Patience::new(self.answer_within);
+        let welcome = self.await_welcome(place, &connection, &mut patience)?;
+        let silent = || Error::NoAnswer { name: place.name.clone(), after: self.answer_within };
+        Ok((connection, welcome.ok_or_else(silent)?))
+    }
+
+    /// What the producer grants; `None` if it has not answered in time.
+    pub(super) fn await_welcome(
         &self,
         place: &Place,
-        connection: Connection,
-    ) -> Result<(Connection, Welcome)> {
+        connection: &Connection,
+        patience: &mut Patience,
+    ) -> Result<Option<Welcome>> {
         let mut packet = [0; 1024];
-        let mut patience = Patience::new(self.answer_within);
-        let Some(received) = connection.receive(&mut packet, &mut patience)? else {
-            return Err(Error::NoAnswer { name: place.name.clone(), after: self.answer_within });
-        };
+        let Some(received) = connection.receive(&mut packet, patience)? else { return Ok(None) };
         let answer = packet.get(..received.len).unwrap_or_default();
         let fault = match (received.fault, Answer::decode(answer)) {
             _ if received.len == 0 => {
@@ -138,7 +144,7 @@ impl SubscriberBuilder {
             }
             (None, Ok((Answer::Welcome { incarnation, consumer, credits }, _))) => {
                 let credits = credits as usize;
-                return Ok((connection, Welcome { incarnation, consumer, credits }));
+                return Ok(Some(Welcome { incarnation, consumer, credits }));
             }
             (None, Ok((Answer::Refused { reason }, _))) => {
                 return Err(Error::Refused { name: place.name.clone(), reason });

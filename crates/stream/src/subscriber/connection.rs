@@ -1,14 +1,16 @@
 //! The connection to a producer: shared by a subscriber and the frames that it has given out.
 
+use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{Shutdown, shutdown};
-use tenure_memory::Fence;
+use tenure_memory::{Fence, Process};
 
 use crate::patience::Patience;
 use crate::socket::{self, Received};
@@ -28,11 +30,35 @@ pub(crate) struct Connection {
     socket: OwnedFd,
     /// What the kernel was last told about how long to wait; `None` is without end.
     waits: Mutex<Option<Duration>>,
+    /// Whether something is in `unsaid`, so that nobody looks there without need.
+    behind: AtomicBool,
+    /// What the kernel had no room for: said as soon as it has. At most one for each frame held.
+    unsaid: Mutex<VecDeque<Unsaid>>,
+    /// Whose it is: one that was forked off has the same socket, and nothing to say there.
+    process: Process,
+}
+
+/// A packet that waits, and the fence that goes with it.
+#[derive(Debug)]
+struct Unsaid {
+    request: Request,
+    fence: Option<Fence>,
 }
 
 impl Connection {
     pub(crate) fn new(socket: OwnedFd) -> Connection {
-        Connection { socket, waits: Mutex::new(None) }
+        Connection {
+            socket,
+            waits: Mutex::new(None),
+            behind: AtomicBool::new(false),
+            unsaid: Mutex::default(),
+            process: Process::current(),
+        }
+    }
+
+    /// Whose it is.
+    pub(super) fn process(&self) -> Process {
+        self.process
     }
 
     /// Receives a packet, waiting for it at most so long: in one system call, which a poll before
@@ -43,6 +69,7 @@ impl Connection {
         patience: &mut Patience,
     ) -> Result<Option<Received>> {
         let socket = self.socket.as_fd();
+        self.catch_up();
         loop {
             let left = patience.left();
             let wait = left != Some(Duration::ZERO);
@@ -73,12 +100,56 @@ impl Connection {
 
     /// Says that no more frames are wanted.
     pub(super) fn enough(&self) {
-        let _ = socket::send(self.as_fd(), &[IoSlice::new(&Request::Enough.encode())], &[]);
+        self.say(Request::Enough, None);
+    }
+
+    /// Says something, now or as soon as there is room for it. A producer hears releases when it
+    /// needs them: of many credits more can be given back than a socket holds.
+    fn say(&self, request: Request, fence: Option<Fence>) {
+        let said = Unsaid { request, fence };
+        if !self.catch_up() || !said.send(self.as_fd()) {
+            self.unsaid().push_back(said);
+            self.behind.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// Says what had to wait. Says whether nothing waits any more.
+    fn catch_up(&self) -> bool {
+        if !self.behind.load(Ordering::SeqCst) {
+            return true;
+        }
+        let mut unsaid = self.unsaid();
+        while unsaid.front().is_some_and(|first| first.send(self.as_fd())) {
+            unsaid.pop_front();
+        }
+        self.behind.store(!unsaid.is_empty(), Ordering::SeqCst);
+        unsaid.is_empty()
+    }
+
+    fn unsaid(&self) -> MutexGuard<'_, VecDeque<Unsaid>> {
+        self.unsaid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hears and says nothing any more.
     pub(super) fn hang_up(&self) {
         let _ = shutdown(&self.socket, Shutdown::Both);
+    }
+}
+
+impl Unsaid {
+    /// Says whether there is nothing left to do: it was sent, or nobody is there who needs it.
+    fn send(&self, socket: BorrowedFd<'_>) -> bool {
+        let descriptors: &[BorrowedFd<'_>] = match &self.fence {
+            Some(fence) => &[fence.fd()],
+            None => &[],
+        };
+        let send = |packet: &[u8]| socket::send(socket, &[IoSlice::new(packet)], descriptors);
+        let answer = match self.request {
+            Request::Release { .. } => send(&self.request.release()),
+            other => send(&other.encode()),
+        };
+        // Full of packets, or of descriptors on their way.
+        !matches!(answer, Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM | Errno::TOOMANYREFS))
     }
 }
 
@@ -113,27 +184,29 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let Held { slot, sequence, unknown, ref fence, .. } = *self;
+        if !self.connection.process.is_current() {
+            return;
+        }
+        let Held { slot, sequence, unknown, ref mut fence, .. } = *self;
         let release = Request::Release { slot, sequence, unknown, fence: fence.is_some() };
-        let descriptors: &[BorrowedFd<'_>] = match fence {
-            Some(fence) => &[fence.fd()],
-            None => &[],
-        };
-        // A producer that is gone needs nothing back, and one that is there has room for as many
-        // releases as it gave out frames.
-        let _ =
-            socket::send(self.connection.as_fd(), &[IoSlice::new(&release.release())], descriptors);
+        self.connection.say(release, fence.take());
     }
 }
 
 /// What a tensor over a slot keeps: the right to read it, while a frame has the tensor.
 #[derive(Debug, Default)]
 pub(crate) struct Lease {
+    process: Process,
     /// `None` between two frames, so that a tensor which waits does not keep the connection.
     held: Mutex<Option<Held>>,
 }
 
 impl Lease {
+    /// Whether it was made here, and not by the process that this one was forked off.
+    pub(super) fn is_own(&self) -> bool {
+        self.process.is_current()
+    }
+
     /// A frame has the slot.
     pub(super) fn begin(&self, held: Held) {
         self.replace(Some(held));

@@ -1,5 +1,7 @@
 //! From packets to frames.
 
+use std::os::fd::AsFd;
+
 use super::connection::Held;
 use super::known::Refused;
 use super::{Over, Subscriber};
@@ -10,17 +12,25 @@ use crate::wire::{Answer, Fault, FrameHead};
 use crate::{Error, Result};
 
 impl Subscriber {
-    /// Waits for the frame's fence, unless the user does that.
+    /// Waits for the frame's fence, unless the user does that. `again` if it has been waited for
+    /// before.
     pub(super) fn complete(
         &mut self,
         mut frame: Frame,
+        again: bool,
         patience: &mut Patience,
     ) -> Result<Option<Frame>> {
         if self.options.explicit_fences {
             return Ok(Some(frame));
         }
         let Some(fence) = frame.take_fence() else { return Ok(Some(frame)) };
-        if fence.wait(patience.left())? {
+        let answer = fence.wait(patience.left());
+        match (&answer, again) {
+            (Ok(false), false) => self.watch.turn(self.connection.as_fd(), fence.fd()),
+            (Ok(true) | Err(_), true) => self.watch.turn(fence.fd(), self.connection.as_fd()),
+            _ => {}
+        }
+        if answer? {
             return Ok(Some(frame));
         }
         frame.put_fence(fence);

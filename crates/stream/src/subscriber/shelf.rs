@@ -94,7 +94,8 @@ impl Kept {
     /// The frame is gone. If nobody else has the tensor, the slot is given back now and the tensor
     /// waits for the next frame; otherwise the last handle gives the slot back.
     pub(crate) fn end(&mut self) {
-        if !self.tensor.is_only_handle() {
+        // What was inherited is not given back here.
+        if !self.lease.is_own() || !self.tensor.is_only_handle() {
             return;
         }
         self.lease.end();

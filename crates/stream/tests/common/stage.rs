@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tenure_stream::{
-    Error, Frame, Meta, Publisher, PublisherBuilder, Receipt, Result, Spec, StreamReport,
-    Subscriber, SubscriberBuilder, stat_in,
+    Error, Frame, Meta, Publisher, PublisherBuilder, Receipt, Result, SlotReport, SlotState, Spec,
+    StreamReport, Subscriber, SubscriberBuilder, stat_in,
 };
 use tenure_tensor::DType;
 
@@ -55,6 +55,12 @@ pub(crate) fn subscriber_in(directory: &Path, name: &str) -> SubscriberBuilder {
 
 pub(crate) fn words_spec(words: usize) -> Spec {
     Spec::tensor(DType::U64, &[words]).unwrap()
+}
+
+/// Slots that consumers have.
+pub(crate) fn published(publisher: &Publisher) -> usize {
+    let busy = |slot: &&SlotReport| matches!(slot.state, SlotState::Published { .. });
+    publisher.stats().slots.iter().filter(busy).count()
 }
 
 /// Publishes a frame all of whose words are the number that its sequence will be.
