@@ -34,10 +34,12 @@
 //! `cargo bench --bench vs_edgefirst -- [WORD]... [--quick] [--json FILE]`: only rows with one of
 //! the words in their name, a smoke run without verdicts, and the numbers for other programs.
 
+mod asked;
 mod bench;
 mod clock;
 mod error;
 mod options;
+mod program;
 mod python;
 mod row;
 mod table;
@@ -46,6 +48,7 @@ mod touch;
 pub use bench::{Bench, run};
 pub use clock::{Stopwatch, per_call, per_call_on_the_wall, program_nanoseconds};
 pub use error::Error;
+pub use program::{Program, note};
 pub use python::Python;
 pub use row::Row;
 pub use table::Unit;

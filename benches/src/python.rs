@@ -1,10 +1,11 @@
 //! Python, which is started once and asked again and again: contestants that live there.
 
-use std::cell::{OnceCell, RefCell};
-use std::io::{BufRead, BufReader, Write, stderr};
+use std::cell::OnceCell;
+use std::io::{Write, stderr};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
+use crate::asked::Asked;
 use crate::error::Error;
 
 /// A program in Python that answers lines with numbers; started with the first question.
@@ -16,7 +17,7 @@ pub struct Python {
     program: &'static str,
     package: Package,
     /// Nothing if it could not be started.
-    running: OnceCell<Option<RefCell<Running>>>,
+    running: OnceCell<Option<Asked>>,
 }
 
 /// How the Python package of this project is built for a program, if it is.
@@ -25,13 +26,6 @@ enum Package {
     AsUsersHaveIt,
     AsTestsHaveIt,
     Absent,
-}
-
-#[derive(Debug)]
-struct Running {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
 }
 
 impl Python {
@@ -63,10 +57,10 @@ impl Python {
 
     /// The number that Python answers this line with; no number if it does not.
     pub fn ask(&self, question: &str) -> f64 {
-        let start = || self.command().and_then(start).map(RefCell::new);
+        let start = || self.command().and_then(|mut command| Asked::start(&mut command));
         let running = self.running.get_or_init(|| start().inspect_err(complain).ok());
         let Some(running) = running else { return f64::NAN };
-        running.borrow_mut().ask(question).inspect_err(complain).unwrap_or(f64::NAN)
+        running.ask(question).inspect_err(complain).unwrap_or(f64::NAN)
     }
 }
 
@@ -97,29 +91,5 @@ fn install(package: Package) -> Result<(), Error> {
     match pip.arg(".").stdin(Stdio::null()).stdout(Stdio::null()).status()? {
         status if status.success() => Ok(()),
         status => Err(format!("pip could not install the package: {status}").into()),
-    }
-}
-
-fn start(mut command: Command) -> Result<Running, Error> {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let input = child.stdin.take().ok_or("no input")?;
-    let output = BufReader::new(child.stdout.take().ok_or("no output")?);
-    Ok(Running { child, input, output })
-}
-
-impl Running {
-    fn ask(&mut self, question: &str) -> Result<f64, Error> {
-        writeln!(self.input, "{question}")?;
-        let mut answer = String::new();
-        self.output.read_line(&mut answer)?;
-        Ok(answer.trim().parse().map_err(|_| format!("{question}: {answer:?}"))?)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It ends when its input does; nobody waits for one that does not.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -5,7 +5,7 @@ use tenure::{DType, PixelFormat};
 
 /// One conversion.
 pub(crate) struct Task {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) source: PixelFormat,
     pub(crate) size: (usize, usize),
     pub(crate) target: PixelFormat,
@@ -16,51 +16,84 @@ pub(crate) struct Task {
     pub(crate) target_ratio: f64,
 }
 
-const HD: (usize, usize) = (1920, 1080);
+const VGA: (usize, usize) = (640, 480);
+const HD: (usize, usize) = (1280, 720);
+const FULL_HD: (usize, usize) = (1920, 1080);
 const UHD: (usize, usize) = (3840, 2160);
 const MODEL: (usize, usize) = (640, 640);
 
+/// How many times faster we promise to be: what comes from YUV and is resized, the same to planes of
+/// bytes and of floats, and what has its colours already.
+const YUV: f64 = 4.0;
+const PLANES: f64 = 5.0;
+const FLOATS: f64 = 3.5;
+const COLOURS: f64 = 1.5;
+
 use PixelFormat::{Nv12, PlanarRgb, Rgb, Rgba, Yuyv};
 
-const fn task(
-    name: &'static str,
+fn task(
+    name: &str,
     (source, size): (PixelFormat, (usize, usize)),
     (target, dtype, to): (PixelFormat, DType, (usize, usize)),
-    target_ratio: f64,
+    faster: f64,
 ) -> Task {
-    let filter = Filter::Antialiased;
-    Task { name, source, size, target, dtype, to, filter, target_ratio }
+    let (name, filter) = (name.to_owned(), Filter::Antialiased);
+    Task { name, source, size, target, dtype, to, filter, target_ratio: 1.0 / faster }
 }
 
-/// Every row.
+/// Every row of one thread.
 pub(crate) fn tasks() -> Vec<Task> {
-    // The rival repeats chroma samples; so do we where nothing is resized.
+    // The rivals repeat chroma samples; so do we where nothing is resized.
     let nearest = |task: Task| Task { filter: Filter::Nearest, ..task };
-    // Two samples whatever the scale: what OpenCV does unless told otherwise.
+    // Two samples whatever the scale: what OpenCV and edgefirst-image do.
     let plain = |task: Task| Task { filter: Filter::Bilinear, ..task };
-    vec![
-        task("NV12 1080p to 640 RGB u8", (Nv12, HD), (Rgb, DType::U8, MODEL), 1.0 / 4.0),
-        task("NV12 1080p to 640 planar u8", (Nv12, HD), (PlanarRgb, DType::U8, MODEL), 1.0 / 5.0),
-        task("NV12 1080p to 640 planar f32", (Nv12, HD), (PlanarRgb, DType::F32, MODEL), 1.0 / 3.5),
-        task("NV12 1080p to 640 planar f16", (Nv12, HD), (PlanarRgb, DType::F16, MODEL), 1.0 / 3.5),
-        task("NV12 1080p to 416 RGB u8", (Nv12, HD), (Rgb, DType::U8, (416, 416)), 1.0 / 4.0),
-        task("NV12 720p to 640 RGB u8", (Nv12, (1280, 720)), (Rgb, DType::U8, MODEL), 1.0 / 4.0),
-        task(
-            "NV12 720p to 320 RGB u8",
-            (Nv12, (1280, 720)),
-            (Rgb, DType::U8, (320, 320)),
-            1.0 / 4.0,
-        ),
-        task("NV12 1080p to 960 RGB u8", (Nv12, HD), (Rgb, DType::U8, (960, 960)), 1.0 / 4.0),
-        task("NV12 4K to 640 RGB u8", (Nv12, UHD), (Rgb, DType::U8, MODEL), 1.0 / 4.0),
-        task("YUYV 1080p to 640 RGB u8", (Yuyv, HD), (Rgb, DType::U8, MODEL), 1.0 / 4.0),
-        task("RGBA 1080p to 640 RGB u8", (Rgba, HD), (Rgb, DType::U8, MODEL), 1.0 / 1.5),
-        plain(task("NV12 1080p to 640 RGB, plain", (Nv12, HD), (Rgb, DType::U8, MODEL), 1.0 / 4.0)),
-        plain(task("NV12 4K to 640 RGB, plain", (Nv12, UHD), (Rgb, DType::U8, MODEL), 1.0 / 4.0)),
-        plain(task("RGBA 1080p to 640 RGB, plain", (Rgba, HD), (Rgb, DType::U8, MODEL), 1.0 / 1.5)),
-        nearest(task("NV12 1080p to RGB u8", (Nv12, HD), (Rgb, DType::U8, HD), 1.0)),
-        nearest(task("NV12 1080p to planar u8", (Nv12, HD), (PlanarRgb, DType::U8, HD), 1.0 / 5.0)),
-    ]
+    let (nv12, uhd) = ((Nv12, FULL_HD), (Nv12, UHD));
+    let (yuyv, rgba) = ((Yuyv, FULL_HD), (Rgba, FULL_HD));
+    let rgb = |side| (Rgb, DType::U8, (side, side));
+    let planar = |dtype| (PlanarRgb, dtype, MODEL);
+    let mut all = vec![
+        task("NV12 1080p to 640 RGB u8", nv12, rgb(640), YUV),
+        task("NV12 1080p to 640 planar u8", nv12, planar(DType::U8), PLANES),
+        task("NV12 1080p to 640 planar f32", nv12, planar(DType::F32), FLOATS),
+        task("NV12 1080p to 640 planar f16", nv12, planar(DType::F16), FLOATS),
+        task("NV12 1080p to 416 RGB u8", nv12, rgb(416), YUV),
+        task("NV12 720p to 640 RGB u8", (Nv12, HD), rgb(640), YUV),
+        task("NV12 720p to 320 RGB u8", (Nv12, HD), rgb(320), YUV),
+        task("NV12 1080p to 960 RGB u8", nv12, rgb(960), YUV),
+        task("NV12 4K to 640 RGB u8", uhd, rgb(640), YUV),
+        task("YUYV 1080p to 640 RGB u8", yuyv, rgb(640), YUV),
+        task("RGBA 1080p to 640 RGB u8", rgba, rgb(640), COLOURS),
+        plain(task("NV12 1080p to 640 RGB, plain", nv12, rgb(640), YUV)),
+        plain(task("NV12 1080p to 640 planar u8, plain", nv12, planar(DType::U8), PLANES)),
+        plain(task("NV12 1080p to 640 planar f32, plain", nv12, planar(DType::F32), FLOATS)),
+        plain(task("NV12 1080p to 640 planar f16, plain", nv12, planar(DType::F16), FLOATS)),
+        plain(task("NV12 4K to 640 RGB, plain", uhd, rgb(640), YUV)),
+        plain(task("YUYV 1080p to 640 RGB, plain", yuyv, rgb(640), YUV)),
+        plain(task("RGBA 1080p to 640 RGB, plain", rgba, rgb(640), COLOURS)),
+        nearest(task("NV12 1080p to RGB u8", nv12, (Rgb, DType::U8, FULL_HD), 1.0)),
+        nearest(task("NV12 1080p to planar u8", nv12, (PlanarRgb, DType::U8, FULL_HD), PLANES)),
+    ];
+    all.extend(any_sizes());
+    all
+}
+
+/// What the names of these rows begin with, to choose them by.
+const ANY_SIZE: &str = "any size";
+
+/// Sizes in no simple ratio to the source; one is larger than it.
+fn any_sizes() -> impl Iterator<Item = Task> {
+    let sources: [(&str, _, &[usize]); 4] = [
+        ("480p", VGA, &[300, 320, 416, 800]),
+        ("720p", HD, &[300, 416, 1080]),
+        ("1080p", FULL_HD, &[300, 800, 1080]),
+        ("4K", UHD, &[416, 1080]),
+    ];
+    sources.into_iter().flat_map(|(name, size, sides)| {
+        sides.iter().map(move |side| {
+            let name = format!("{ANY_SIZE}: NV12 {name} to {side} RGB u8");
+            task(&name, (Nv12, size), (Rgb, DType::U8, (*side, *side)), YUV)
+        })
+    })
 }
 
 impl Task {
@@ -83,21 +116,34 @@ impl Task {
         ((to_w - width) / 2, (to_h - height) / 2, width, height)
     }
 
-    /// The same for OpenCV, where it has the same filter; a line for `opencv.py`.
-    pub(crate) fn for_opencv(&self) -> Option<String> {
-        let format = match self.source {
+    /// A line for rivals that are programs of their own.
+    pub(crate) fn question(&self) -> String {
+        let name = |format| match format {
             Nv12 => "nv12",
+            Yuyv => "yuyv",
             Rgba => "rgba",
-            _ => return None,
+            PlanarRgb => "planar",
+            _ => "rgb",
         };
-        let (width, height) = self.size;
-        let same = self.filter == Filter::Bilinear && self.dtype == DType::U8;
-        same.then(|| format!("{format} {width} {height} {}", self.to.0))
+        let ((width, height), (to_width, to_height)) = (self.size, self.to);
+        let (source, target, dtype) = (name(self.source), name(self.target), self.dtype);
+        format!("{source} {width} {height} {target} {dtype} {to_width} {to_height}")
+    }
+
+    /// Whether OpenCV and edgefirst-image do the same: neither has an antialiased bilinear filter.
+    pub(crate) fn for_plain_rivals(&self) -> bool {
+        self.filter != Filter::Antialiased
+    }
+
+    /// Whether OpenCV has the type.
+    pub(crate) fn for_opencv(&self) -> bool {
+        self.for_plain_rivals() && self.dtype != DType::F16
     }
 
     /// Whether several threads are measured too.
     pub(crate) fn for_threads(&self) -> bool {
-        self.filter == Filter::Antialiased && self.source == Nv12 && self.target == Rgb
+        let usual = self.filter == Filter::Antialiased && !self.name.starts_with(ANY_SIZE);
+        usual && self.source == Nv12 && self.target == Rgb
     }
 
     /// Bytes that must be read and written.

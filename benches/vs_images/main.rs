@@ -1,11 +1,15 @@
-//! Camera frames to model inputs, beside the best crates for each part of it and OpenCV.
+//! Camera frames to model inputs, beside the best crates for each part of it, edgefirst-image and
+//! OpenCV.
 
 use std::process::ExitCode;
 use std::time::Instant;
 
-use tenure_benches::{Bench, Error, Python, Unit, per_call, per_call_on_the_wall, touched};
+use tenure_benches::{
+    Bench, Error, Program, Python, Unit, per_call, per_call_on_the_wall, touched,
+};
 
 mod frames;
+mod gl;
 mod ours;
 mod separate;
 
@@ -17,26 +21,34 @@ fn main() -> ExitCode {
 
 /// How much faster two threads must be.
 const TWO_THREADS: f64 = 1.8;
+/// Names the program made of `benches/vs_images/edgefirst`, which is no part of the workspace: built
+/// together with it, `fast_image_resize` would have threads.
+const EDGEFIRST: &str = "TENURE_EDGEFIRST";
 
 fn rows(bench: &mut Bench) -> Result<(), Error> {
     let opencv = Python::of_others("benches/vs_images/opencv.py");
+    let edgefirst = Program::named_by(EDGEFIRST, "edgefirst-image").map(|program| {
+        // A driver in software is refused otherwise.
+        program.with("RAYON_NUM_THREADS", "1").with("EDGEFIRST_ALLOW_SOFTWARE_GL", "1")
+    });
     for task in tasks() {
-        let Some(row) = bench.row(task.name, Unit::Nanoseconds) else { continue };
+        let Some(row) = bench.row(&task.name, Unit::Nanoseconds) else { continue };
         let frame = task.frame();
         let mut ours = ours::Ours::new(&task, &frame, 1)?;
         let mut separate = separate::Separate::new(&task, &frame);
         let (from, mut to) = (touched(task.bytes_moved() / 2), touched(task.bytes_moved() / 2));
-        let row = row
+        let mut row = row
             .target(task.target_ratio)
             .ours(per_call(|| ours.run()))
             .rival("yuv + fast_image_resize", per_call(|| separate.run()));
-        let row = match task.for_opencv() {
-            Some(question) => row.rival("OpenCV", {
-                let opencv = &opencv;
-                move || opencv.ask(&question)
-            }),
-            None => row,
-        };
+        if let Some(edgefirst) = edgefirst.as_ref().filter(|_| task.for_plain_rivals()) {
+            let question = format!("cpu plain {}", task.question());
+            row = row.rival("edgefirst-image", move || edgefirst.ask(&question));
+        }
+        if task.for_opencv() {
+            let (opencv, question) = (&opencv, task.question());
+            row = row.rival("OpenCV", move || opencv.ask(&question));
+        }
         row.limit(per_call(|| to.copy_from_slice(&from))).measure();
     }
     if std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
@@ -55,7 +67,7 @@ fn rows(bench: &mut Bench) -> Result<(), Error> {
                 .measure();
         }
     }
-    Ok(())
+    gl::rows(bench, edgefirst.as_ref())
 }
 
 /// Pictures that each of two threads makes alone, without a word to the other.

@@ -1,6 +1,6 @@
 //! How we do it: one call.
 
-use tenure::image::{Convert, Fit, ImageProcessor, ImageProcessorConfig, Normalize};
+use tenure::image::{Convert, EngineKind, Fit, ImageProcessor, ImageProcessorConfig, Normalize};
 use tenure::{Colour, DType, TensorDyn, TensorMemory};
 use tenure_benches::Error;
 
@@ -15,7 +15,8 @@ pub(crate) struct Ours {
 
 impl Ours {
     pub(crate) fn new(task: &Task, frame: &[u8], threads: usize) -> Result<Ours, Error> {
-        let config = ImageProcessorConfig { threads: Some(threads), ..Default::default() };
+        let engines = Some(vec![EngineKind::Cpu]);
+        let config = ImageProcessorConfig { engines, threads: Some(threads) };
         let image = |(width, height), format, dtype| {
             TensorDyn::image(width, height, format, dtype, None, Some(TensorMemory::Mem), None)
         };
