@@ -1,6 +1,8 @@
 //! What the options mean for one picture: the conversion, and the tensor it goes into.
 
-use tenure::image::{Convert, EngineKind, Fit, ImageProcessor, ImageProcessorConfig, Rotation};
+use tenure::image::{
+    Convert, EngineKind, Fit, ImageProcessor, ImageProcessorConfig, Normalize, Rotation,
+};
 use tenure::{Colour, DType, PixelFormat, TensorDyn, TensorMemory};
 
 use super::target::Ending;
