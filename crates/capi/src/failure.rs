@@ -53,7 +53,7 @@ fn of_memory(error: &memory::Error) -> Status {
         Error::Open { .. } | Error::System { .. } => Status::System,
         Error::Truncated | Error::Message { .. } => Status::Damaged,
         Error::Closed { .. } => Status::Closed,
-        Error::NoSpace { .. } => Status::Unavailable,
+        Error::NoSpace { .. } | Error::NotOpen { .. } => Status::Unavailable,
         Error::Device { fault, .. } => match fault {
             DeviceFault::NoQueue { .. } => Status::NotFound,
             DeviceFault::OtherDevice | DeviceFault::Lacks(_) => Status::Unsupported,

@@ -81,6 +81,7 @@ fn memory_error(error: &memory::Error) -> PyErr {
         | Error::Unsealed { .. }
         | Error::WrongMode { .. }
         | Error::NoSpace { .. }
+        | Error::NotOpen { .. }
         | Error::Truncated => system(message, None),
         Error::Device { fault: DeviceFault::NoQueue { .. }, .. } => PyValueError::new_err(message),
         Error::Device { .. } => system(message, None),
