@@ -7,12 +7,19 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::ptr::NonNull;
 
 use ash::vk;
+use rustix::fs::fstat;
 use tenure_memory::{DeviceFault, Error, Result, TensorMemory};
 
 use super::blocks::{HANDLE_ALIGN, Handles, USES, handle, handles};
 use super::device::{Known, Vulkan};
 use crate::device::{Address, Block, Device, FdKind};
 use crate::share::dma_bytes;
+
+/// Whether two descriptors are of one object; one that was closed is of none.
+fn same_object(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
+    let key = |fd| fstat(fd).ok().map(|found| (found.st_dev, found.st_ino));
+    key(one).is_some_and(|own| key(other) == Some(own))
+}
 
 /// What is imported.
 struct Import<'a, T> {
@@ -163,13 +170,16 @@ impl Vulkan {
         let mut import =
             vk::ImportMemoryFdInfoKHR::default().handle_type(handles).fd(own.as_raw_fd());
         let (memory, chained) = (TensorMemory::Device, &mut import);
+        let wanted = Import { what, bytes, room, handles, memory, allowed, chained };
         // SAFETY: the descriptor is open, and the driver's from here on if it takes it; its size was
         // looked at, or is what the caller promises.
-        let block = unsafe {
-            self.import(Import { what, bytes, room, handles, memory, allowed, chained })?
-        };
-        let _ = own.into_raw_fd();
-        Ok(block)
+        let block = unsafe { self.import(wanted) };
+        // Mesa's driver in software closes what it refuses, which is not its own: then it must not be
+        // closed a second time.
+        if block.is_ok() || !same_object(own.as_fd(), fd) {
+            let _ = own.into_raw_fd();
+        }
+        block
     }
 
     /// A block of another open Vulkan device: by its descriptor, if it was made to be shared and
