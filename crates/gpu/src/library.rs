@@ -1,23 +1,30 @@
 //! Libraries of drivers, loaded at run time.
 #![expect(unsafe_code, reason = "loads libraries and looks functions up in them")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use libloading::Library;
 
 use crate::Missing;
 
+/// Libraries that were loaded, by name. They are never unloaded: drivers leave threads behind, which
+/// would go on in what is gone.
+static LOADED: Mutex<Vec<(String, Arc<Library>)>> = Mutex::new(Vec::new());
+
 /// A library, by the first of its names that loads.
 pub(crate) fn load(names: &[&str]) -> Result<(Arc<Library>, String), Missing> {
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut reason = String::new();
     for name in names {
+        if let Some((name, library)) = loaded.iter().find(|(known, _)| known == name) {
+            return Ok((Arc::clone(library), name.clone()));
+        }
         // SAFETY: loading a driver's library runs its initialisers, as every program does that
         // uses it.
         match unsafe { Library::new(name) } {
             Ok(library) => {
-                // Never unloaded: drivers leave threads behind, which go on in what would be gone.
                 let library = Arc::new(library);
-                std::mem::forget(Arc::clone(&library));
+                loaded.push(((*name).to_owned(), Arc::clone(&library)));
                 return Ok((library, (*name).to_owned()));
             }
             Err(error) if reason.is_empty() => reason = error.to_string(),

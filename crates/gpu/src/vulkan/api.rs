@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "calls Vulkan, which is loaded at run time")]
 
 use std::ffi::CStr;
+use std::sync::OnceLock;
 
 use ash::vk;
 
@@ -13,17 +14,27 @@ pub(super) struct Loader {
     pub(super) instance: ash::Instance,
 }
 
+/// The library, loaded once and never unloaded: drivers leave threads behind, which would go on in
+/// what is gone.
+fn entry() -> Result<&'static ash::Entry, Missing> {
+    static ENTRY: OnceLock<ash::Entry> = OnceLock::new();
+    if let Some(entry) = ENTRY.get() {
+        return Ok(entry);
+    }
+    // SAFETY: loading the system's Vulkan runs its initialisers, as every program does that uses it.
+    let entry = unsafe { ash::Entry::load() }.map_err(|error| Missing::NoLibrary {
+        library: LIBRARY.to_owned(),
+        reason: error.to_string(),
+    })?;
+    Ok(ENTRY.get_or_init(|| entry))
+}
+
 /// What this crate needs of a device.
 const NEEDED: u32 = vk::API_VERSION_1_2;
 
 impl Loader {
     pub(super) fn new() -> Result<Loader, Missing> {
-        // SAFETY: loading the system's Vulkan runs its initialisers, as every program does that
-        // uses it.
-        let entry = unsafe { ash::Entry::load() }.map_err(|error| Missing::NoLibrary {
-            library: LIBRARY.to_owned(),
-            reason: error.to_string(),
-        })?;
+        let entry = entry()?;
         // SAFETY: the library is loaded.
         let version = unsafe { entry.try_enumerate_instance_version() };
         let version = version.ok().flatten().unwrap_or(vk::API_VERSION_1_0);
@@ -54,8 +65,6 @@ impl Loader {
                 },
             }
         })?;
-        // Never unloaded: drivers leave threads behind, which go on in what would be gone.
-        std::mem::forget(entry);
         Ok(Loader { instance })
     }
 
