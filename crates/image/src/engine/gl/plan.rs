@@ -105,7 +105,7 @@ pub(super) fn check_size(recipe: &Recipe, longest: usize) -> Result<(), String> 
     // An output's weights are at most those of all words of a row, or of all rows.
     let feeds = feeds(recipe.source.format);
     let all = |feed: &Feed| (recipe.source.width * feed.step).max(recipe.source.height) / 4 + 1;
-    if 1 + feeds.iter().map(all).sum::<usize>() <= longest {
+    if feeds.iter().map(all).sum::<usize>() < longest {
         return Ok(());
     }
     let plan = Plan::new(recipe);
