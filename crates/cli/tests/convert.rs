@@ -218,7 +218,7 @@ fn raw_frames_of_odd_sizes_come_back() {
     folder.convert("odd.raw", "back.png", &["--from", "nv12:33x17"]);
     let (back, source) = (bytes(&read(&folder.path("back.png"))), bytes(&pattern(33, 17)));
     let differ: u32 = back.iter().zip(&source).map(|(a, b)| u32::from(a.abs_diff(*b))).sum();
-    assert!(differ < 6 * back.len() as u32, "{differ}");
+    assert!(differ < 15 * back.len() as u32, "{differ}");
     // Every format is read whole: a last byte of its own shows that nothing moved.
     for format in PixelFormat::all() {
         let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };

@@ -27,11 +27,19 @@
 //! | destination | [`EngineKind::Cpu`] | [`EngineKind::Gl`] |
 //! |---|---|---|
 //! | `u8`, `i8` | 1 code | 2 codes |
-//! | `f32` | 0.3 of a code; with [`Filter::Bicubic`] and [`Filter::Lanczos3`] 0.5 | the same |
+//! | `f32` | 0.2 of a code; with [`Filter::Bicubic`] and [`Filter::Lanczos3`] 0.5 | 0.3; 0.5 |
 //! | `f16`, `bf16` | as `f32`, and the last bit of the type | the same |
 //!
-//! A code is one of 256 steps of a channel: 1/255 where [`Normalize::scale`] is that, so `f32` is within
-//! 0.002. On every processor (AVX2, NEON, neither) 8-bit results are the same, bit by bit.
+//! A code is one of 256 steps of a channel, and a normalisation makes `scale / std` of it. So in the
+//! numbers that are stored as `f32`:
+//!
+//! | [`Normalize`] | a code is | [`EngineKind::Cpu`] | with [`Filter::Bicubic`] and [`Filter::Lanczos3`] |
+//! |---|---|---|---|
+//! | [`Normalize::NONE`], 0 to 255 | 1 | 0.2 | 0.5 |
+//! | [`Normalize::scale`] of 1/255, 0 to 1 | 0.0039 | 0.0008 | 0.002 |
+//! | [`Normalize::IMAGENET`], -2.1 to 2.6 | 0.0175 | 0.0036 | 0.0088 |
+//!
+//! On every processor (AVX2, NEON, neither) 8-bit results are the same, bit by bit.
 //!
 //! Samples of chroma that pixels share lie where [`Siting`] says: unless told otherwise as video has
 //! them for limited range, and as JPEG has them for full range. Filters go through them as through

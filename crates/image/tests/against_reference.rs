@@ -3,13 +3,32 @@
 #[path = "common/pictures.rs"]
 mod pictures;
 
-use pictures::{cases, check, image, processor};
+use pictures::{Case, cases, check, image, processor, tolerance};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use tenure_image::EngineKind;
+use tenure_image::{EngineKind, Filter, Normalize};
+use tenure_layout::{DType, PixelFormat};
 
 proptest! {
     #![proptest_config(Config { cases: 400, ..Config::default() })]
+
+    /// The numbers that the documentation of the crate gives, as they are stored.
+    #[test]
+    fn normalised_floats_are_as_exact_as_is_said(case in cases(), imagenet in any::<bool>()) {
+        let (size, format, _, padding) = case.target;
+        prop_assume!(format != PixelFormat::Nv12);
+        let wide = matches!(case.convert.filter, Filter::Bicubic | Filter::Lanczos3);
+        let (normalize, said) = match (imagenet, wide) {
+            (true, false) => (Normalize::IMAGENET, 0.0036),
+            (true, true) => (Normalize::IMAGENET, 0.0088),
+            (false, false) => (Normalize::scale(1.0 / 255.0), 0.0008),
+            (false, true) => (Normalize::scale(1.0 / 255.0), 0.002),
+        };
+        let convert = case.convert.clone().with_normalize(normalize);
+        prop_assert!(tolerance(DType::F32, &convert, 0.0, 1.0) <= said);
+        let case = Case { target: (size, format, DType::F32, padding), convert, ..case };
+        check(&case, &processor(EngineKind::Cpu, 1), 1.0, image)?;
+    }
 
     #[test]
     fn the_cpu_agrees_with_the_definition(case in cases()) {

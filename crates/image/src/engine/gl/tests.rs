@@ -99,7 +99,9 @@ fn tiles_of_one_buffer_are_drawn_side_by_side() {
         if can {
             // That of `alone` is always copied; of the frame, nothing.
             let copied = counts(&engine).1 - before.1;
-            assert_eq!(copied, if imported { 1 } else { 4 });
+            // Below the last tile is nobody: it is drawn where its memory has room for blocks.
+            let expected = if imported { 1..=1 } else { 3..=4 };
+            assert!(expected.contains(&copied), "{copied} copies");
             let said = engine.explain(&job(&frame, &tiles[1]));
             let words = if imported { "(imported) with" } else { "(copied: drawing touches" };
             assert!(said.contains(words), "{said}");
