@@ -25,6 +25,7 @@ mod interface;
 mod mapped;
 mod method;
 mod plan;
+mod publisher;
 mod share;
 mod stream;
 mod tensor;
@@ -47,9 +48,11 @@ mod _tenure {
     #[pymodule_export]
     use crate::plan::plan_json;
     #[pymodule_export]
+    use crate::publisher::{Publisher, Slot};
+    #[pymodule_export]
     use crate::share::{from_fd, receive, send};
     #[pymodule_export]
-    use crate::stream::{Frame, Publisher, Slot, Subscriber, streams, subscribe};
+    use crate::stream::{Frame, Subscriber, stat, streams, subscribe};
     #[pymodule_export]
     use crate::tensor::Tensor;
 

@@ -31,6 +31,7 @@ from ._tenure import (
     save,
     save_image,
     send,
+    stat,
     streams,
     subscribe,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "save",
     "save_image",
     "send",
+    "stat",
     "streams",
     "subscribe",
 ]
