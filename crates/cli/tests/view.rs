@@ -196,12 +196,12 @@ fn the_page_shows_every_stream() {
     let _waves =
         place.start(&["stream", "replay", &waves(&place), "--name", "waves", "--loop", "--json"]);
     let _empty =
-        place.start(&["stream", "replay", &empty(&place), "--name", "empty", "--loop", "--json"]);
+        place.start(&["stream", "replay", &empty(&place), "--name", "zero", "--loop", "--json"]);
     let mut browser = Browser::start();
     let served = serve(&place, &["run", "--view"]);
     browser.go(&served.address);
     browser.until("cards.size === 4 && [...cards.values()].every(card => card.frames >= 3)");
-    assert_eq!(browser.texts("article h2"), ["cam0/frame", "cam0/input", "empty", "waves"]);
+    assert_eq!(browser.texts("article h2"), ["cam0/frame", "cam0/input", "waves", "zero"]);
     let facts = browser.texts("article[data-stream='cam0/input'] dd");
     assert_eq!(facts[0], "f32 [3, 640, 640]");
     assert!(facts[2].starts_with("planar-rgb") && facts[3].starts_with("shm, sealed"), "{facts:?}");
@@ -218,7 +218,7 @@ fn the_page_shows_every_stream() {
     let heat =
         "(card => [card.look.width, card.look.height, card.look.className])(cards.get('waves'))";
     assert_eq!(browser.ask(heat), json!([192, 40, "heat"]));
-    let facts = browser.texts("article[data-stream='empty'] dd");
+    let facts = browser.texts("article[data-stream='zero'] dd");
     assert_eq!(facts[0], "f32 [3, 0, 4]");
     assert_eq!(browser.ask("document.querySelectorAll('.slots i').length > 5"), true);
     assert_eq!(browser.ask("past.at(-1).kinds.shm > 1e6"), true);

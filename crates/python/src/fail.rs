@@ -5,7 +5,7 @@ use std::io;
 
 use pyo3::exceptions::{
     PyBufferError, PyConnectionError, PyFileExistsError, PyFileNotFoundError, PyMemoryError,
-    PyOSError, PyPermissionError, PyTimeoutError, PyTypeError, PyValueError,
+    PyOSError, PyPermissionError, PyRuntimeError, PyTimeoutError, PyTypeError, PyValueError,
 };
 use pyo3::{PyErr, Python};
 use tenure::memory::DeviceFault;
@@ -142,6 +142,7 @@ fn stream_error(error: &stream::Error) -> PyErr {
         Error::Taken { .. } => PyFileExistsError::new_err(message),
         Error::NoAnswer { .. } => PyTimeoutError::new_err(message),
         Error::Refused { .. } => PyPermissionError::new_err(message),
+        Error::Forked { .. } => PyRuntimeError::new_err(message),
         Error::StillHeld | Error::NoSlot { .. } | Error::DevicesBusy { .. } => {
             PyBufferError::new_err(message)
         }

@@ -32,6 +32,7 @@ mod pending;
 mod place;
 mod plan;
 mod pool;
+mod publisher;
 mod share;
 mod stream;
 mod tensor;
@@ -62,9 +63,11 @@ mod _tenure {
     #[pymodule_export]
     use crate::pool::Pool;
     #[pymodule_export]
+    use crate::publisher::{Publisher, Slot};
+    #[pymodule_export]
     use crate::share::{from_fd, receive, send};
     #[pymodule_export]
-    use crate::stream::{Frame, Publisher, Slot, Subscriber, streams, subscribe};
+    use crate::stream::{Frame, Subscriber, stat, streams, subscribe};
     #[pymodule_export]
     use crate::tensor::Tensor;
 

@@ -1,20 +1,17 @@
-//! Tensors to and from other processes, as they come: `subscribe`, `Publisher`.
+//! Tensors of other processes, as they come: `subscribe`, and what streams there are.
 
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyStopIteration, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
-use tenure::stream::{self, Meta, Spec};
-use tenure::{DType, TensorDyn};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use tenure::stream::{self, StreamReport};
 
 use crate::fail::Answer;
-use crate::mapped::Mapped;
-use crate::tensor::{Shape, Tensor};
-use crate::words;
+use crate::tensor::Tensor;
 
 /// How long Python's signals wait while nothing comes.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -24,31 +21,89 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Made by `tenure.subscribe`. The memory of a frame goes back to the producer when the last
 /// handle to its tensor is gone: arrays made of it count.
 #[pyclass(module = "tenure", frozen)]
-pub(crate) struct Subscriber(Mutex<stream::Subscriber>);
+pub(crate) struct Subscriber(Mutex<Option<stream::Subscriber>>);
 
 /// Listens to a stream of tensors that another process publishes.
 ///
 /// name: the stream's.
 /// credits: how many frames may be held at one time; frames that come meanwhile are dropped.
 /// wait: seconds to wait for the producer, if it is not there yet.
+/// follow: when the stream ends, wait for the next producer of that name.
 /// directory: of the sockets, if not that of the system.
 #[pyfunction]
-#[pyo3(signature = (name, *, credits=None, wait=0.0, directory=None))]
+#[pyo3(signature = (name, *, credits=None, wait=0.0, follow=false, directory=None))]
 pub(crate) fn subscribe(
     py: Python<'_>,
     name: &str,
     credits: Option<u32>,
     wait: f64,
+    follow: bool,
     directory: Option<PathBuf>,
 ) -> Answer<Subscriber> {
-    let mut builder = stream::Subscriber::builder(name).wait(seconds(wait)?);
+    let (wait, began) = (seconds(wait)?, Instant::now());
+    let mut builder = stream::Subscriber::builder(name).follow(follow);
     if let Some(credits) = credits {
         builder = builder.credits(credits);
     }
     if let Some(directory) = directory {
         builder = builder.directory(directory);
     }
-    Ok(Subscriber(Mutex::new(py.detach(|| builder.open())?)))
+    loop {
+        let left = wait.saturating_sub(began.elapsed());
+        let builder = builder.clone().wait(left.min(PATIENCE));
+        match py.detach(|| builder.open()) {
+            // Signals are Python's in between.
+            Err(error) if error.is_over() && began.elapsed() < wait => py.check_signals()?,
+            answer => return Ok(Subscriber(Mutex::new(Some(answer?)))),
+        }
+    }
+}
+
+/// What a stream tells about itself: frames, rate, memory, slots, consumers.
+#[pyfunction]
+#[pyo3(signature = (name, *, directory=None))]
+pub(crate) fn stat<'py>(
+    py: Python<'py>,
+    name: &str,
+    directory: Option<PathBuf>,
+) -> Answer<Bound<'py, PyDict>> {
+    let report = py.detach(|| match directory {
+        Some(directory) => stream::stat_in(directory, name),
+        None => stream::stat(name),
+    })?;
+    Ok(described(py, &report)?)
+}
+
+/// The report as Python has such things; the names are those of `tenure stream stat --json`.
+fn described<'py>(py: Python<'py>, report: &StreamReport) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", &report.name)?;
+    dict.set_item("pid", report.pid)?;
+    dict.set_item("incarnation", report.incarnation)?;
+    dict.set_item("seconds", report.seconds)?;
+    dict.set_item("published", report.published)?;
+    dict.set_item("dropped", report.dropped)?;
+    dict.set_item("rate", report.rate)?;
+    dict.set_item("memory", &report.memory)?;
+    dict.set_item("claims", report.claims)?;
+    dict.set_item("credits", report.credits)?;
+    dict.set_item("granted", report.granted)?;
+    dict.set_item("slots", report.slots.len())?;
+    dict.set_item("bytes", report.bytes())?;
+    let consumers = report.consumers.iter().map(|consumer| {
+        let one = PyDict::new(py);
+        one.set_item("id", consumer.id)?;
+        one.set_item("pid", consumer.pid)?;
+        one.set_item("uid", consumer.uid)?;
+        one.set_item("credits", consumer.credits)?;
+        one.set_item("held", consumer.held)?;
+        one.set_item("sent", consumer.sent)?;
+        one.set_item("dropped", consumer.dropped)?;
+        one.set_item("evicted", consumer.evicted)?;
+        Ok(one)
+    });
+    dict.set_item("consumers", consumers.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(dict)
 }
 
 /// The names of the streams that are published here.
@@ -70,17 +125,22 @@ pub(crate) fn seconds(given: f64) -> Answer<Duration> {
     })
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Subscriber {
+    fn with<T>(&self, work: impl FnOnce(&mut stream::Subscriber) -> T) -> Answer<T> {
+        let closed = || PyRuntimeError::new_err("the subscriber is closed");
+        Ok(locked(&self.0).as_mut().map(work).ok_or_else(closed)?)
+    }
+
     /// The next frame, for which Python's signals may be raised in between; none after `timeout`.
     fn wait_for(&self, py: Python<'_>, timeout: Option<Duration>) -> Answer<Option<stream::Frame>> {
         let mut left = timeout;
         loop {
             let now = left.map_or(PATIENCE, |left| left.min(PATIENCE));
-            if let Some(frame) = py.detach(|| locked(&self.0).next(now))? {
+            if let Some(frame) = py.detach(|| self.with(|it| it.next(now)))?? {
                 return Ok(Some(frame));
             }
             py.check_signals()?;
@@ -98,20 +158,20 @@ impl Subscriber {
 impl Subscriber {
     /// The stream's name.
     #[getter]
-    fn name(&self) -> String {
-        locked(&self.0).name().to_owned()
+    fn name(&self) -> Answer<String> {
+        self.with(|it| it.name().to_owned())
     }
 
     /// Frames that may be held at one time: what the producer granted.
     #[getter]
-    fn credits(&self) -> usize {
-        locked(&self.0).credits()
+    fn credits(&self) -> Answer<usize> {
+        self.with(|it| it.credits())
     }
 
     /// Frames that did not come because no credit was left.
     #[getter]
-    fn dropped(&self) -> u64 {
-        locked(&self.0).dropped()
+    fn dropped(&self) -> Answer<u64> {
+        self.with(|it| it.dropped())
     }
 
     /// The next frame; None if none comes in `timeout` seconds, which is forever if it is None.
@@ -123,13 +183,28 @@ impl Subscriber {
 
     /// The newest frame that is there; None if there is none. Older ones are given back.
     fn latest(&self, py: Python<'_>) -> Answer<Option<Frame>> {
-        let frame = py.detach(|| locked(&self.0).latest())?;
+        let frame = py.detach(|| self.with(stream::Subscriber::latest))??;
         frame.map(|frame| Frame::new(py, frame)).transpose()
     }
 
-    /// The socket, which can be read from when a frame is there: for select, poll and asyncio.
-    fn fileno(&self) -> RawFd {
-        locked(&self.0).as_raw_fd()
+    /// A descriptor that is readable when a frame may be there: for select, poll and asyncio. It is
+    /// to be waited for, not to be read from.
+    fn fileno(&self) -> Answer<RawFd> {
+        self.with(|it| it.as_raw_fd())
+    }
+
+    /// Ends the subscription; frames that are held stay valid.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(locked(&self.0).take()));
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) {
+        self.close(py);
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -153,7 +228,7 @@ pub(crate) struct Frame {
     tensor: Py<Tensor>,
     /// The frame's number in the stream.
     sequence: u64,
-    /// When it was taken, in seconds of the producer's choice; None if it did not say.
+    /// When it was taken, in seconds of the clock `CLOCK_MONOTONIC`; None if the producer did not say.
     timestamp: Option<f64>,
     /// Seconds since it was published.
     age: f64,
@@ -173,189 +248,5 @@ impl Frame {
             blob: PyBytes::new(py, frame.blob()).unbind(),
             tensor: Py::new(py, Tensor::new(frame.into_tensor()))?,
         })
-    }
-}
-
-/// Publishes tensors to every process that subscribes, without a copy.
-///
-/// name: the stream's; it has one producer at a time.
-/// shape, dtype: of the frames; or like: a tensor that they look like.
-/// memory: "shm" or "dma".
-/// claims: how many frames may be filled at one time.
-/// directory: of the sockets, if not that of the system.
-#[pyclass(module = "tenure", frozen)]
-pub(crate) struct Publisher(Mutex<Option<stream::Publisher>>);
-
-impl Publisher {
-    fn with<T>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut stream::Publisher) -> stream::Result<T> + Send,
-    ) -> Answer<T>
-    where
-        T: Send,
-    {
-        py.detach(|| locked(&self.0).as_mut().map(work))
-            .ok_or_else(|| PyRuntimeError::new_err("the publisher is closed"))?
-            .map_err(Into::into)
-    }
-}
-
-#[pymethods]
-impl Publisher {
-    #[new]
-    #[pyo3(signature = (
-        name, shape=None, dtype=None, *, like=None, memory=None, claims=None, directory=None
-    ))]
-    #[pyo3(
-        text_signature = "(name, shape=None, dtype='f32', *, like=None, memory=None, claims=None, directory=None)"
-    )]
-    #[expect(clippy::too_many_arguments, reason = "Python names them")]
-    fn make(
-        py: Python<'_>,
-        name: &str,
-        shape: Option<Shape>,
-        dtype: Option<&Bound<'_, PyAny>>,
-        like: Option<Bound<'_, Tensor>>,
-        memory: Option<&str>,
-        claims: Option<usize>,
-        directory: Option<PathBuf>,
-    ) -> Answer<Publisher> {
-        let mut builder = stream::Publisher::builder(name);
-        builder = match (shape, like) {
-            (Some(_), Some(_)) => {
-                return Err(PyValueError::new_err("give a shape or like, not both").into());
-            }
-            (Some(shape), None) => {
-                let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
-                builder.spec(Spec::tensor(dtype, &shape.0)?)
-            }
-            (None, Some(like)) => builder.spec(Spec::like(&like.get().tensor)?),
-            (None, None) => builder,
-        };
-        if let Some(memory) = words::memory(memory)? {
-            builder = builder.memory(memory);
-        }
-        if let Some(claims) = claims {
-            builder = builder.claims(claims);
-        }
-        if let Some(directory) = directory {
-            builder = builder.directory(directory);
-        }
-        Ok(Publisher(Mutex::new(Some(py.detach(|| builder.open())?))))
-    }
-
-    /// A frame to fill in a `with` block, which gets a memoryview of it; the end of the block
-    /// publishes it, an exception gives it up.
-    ///
-    /// timestamp: when it was taken, in seconds.
-    /// blob: bytes that go along.
-    #[pyo3(signature = (*, timestamp=None, blob=None))]
-    fn frame(&self, py: Python<'_>, timestamp: Option<f64>, blob: Option<Vec<u8>>) -> Answer<Slot> {
-        let timestamp = timestamp.map(seconds).transpose()?;
-        let slot = self.with(py, stream::Publisher::claim)?;
-        Ok(Slot::new(slot, timestamp, blob.unwrap_or_default()))
-    }
-
-    /// Publishes a tensor as it is, if it is in memory that can be shared ("shm", "dma"), or a copy
-    /// of it. Says to how many consumers it went.
-    #[pyo3(signature = (tensor, *, copy=false, timestamp=None, blob=None))]
-    fn publish(
-        &self,
-        py: Python<'_>,
-        tensor: &Bound<'_, Tensor>,
-        copy: bool,
-        timestamp: Option<f64>,
-        blob: Option<Vec<u8>>,
-    ) -> Answer<usize> {
-        let (tensor, blob) = (tensor.get().tensor.share(), blob.unwrap_or_default());
-        let meta = meta(timestamp.map(seconds).transpose()?, &blob);
-        let receipt = self.with(py, |publisher| match copy {
-            true => publisher.publish_copy(&tensor, meta),
-            false => publisher.publish_tensor(&tensor, meta),
-        })?;
-        Ok(receipt.consumers)
-    }
-
-    /// How many consumers there are.
-    #[getter]
-    fn consumers(&self, py: Python<'_>) -> Answer<usize> {
-        self.with(py, |publisher| Ok(publisher.consumers()))
-    }
-
-    /// Ends the stream; what consumers hold stays theirs.
-    fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(locked(&self.0).take()));
-    }
-
-    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
-    }
-
-    #[pyo3(signature = (*_error))]
-    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) {
-        self.close(py);
-    }
-}
-
-fn meta(timestamp: Option<Duration>, blob: &[u8]) -> Meta<'_> {
-    let meta = Meta::new().blob(blob);
-    match timestamp {
-        Some(timestamp) => meta.timestamp(timestamp),
-        None => meta,
-    }
-}
-
-/// A frame that is being filled: `with publisher.frame() as view: …`.
-#[pyclass(module = "tenure", frozen)]
-pub(crate) struct Slot {
-    slot: Mutex<Option<stream::Slot>>,
-    /// What the block has, while it runs.
-    mapped: Mutex<Option<Py<Mapped>>>,
-    timestamp: Option<Duration>,
-    blob: Vec<u8>,
-}
-
-impl Slot {
-    fn new(slot: stream::Slot, timestamp: Option<Duration>, blob: Vec<u8>) -> Slot {
-        Slot { slot: Mutex::new(Some(slot)), mapped: Mutex::new(None), timestamp, blob }
-    }
-
-    fn share(&self) -> Answer<TensorDyn> {
-        let slot = locked(&self.slot);
-        let over = || PyRuntimeError::new_err("the frame is published or given up");
-        Ok(slot.as_ref().ok_or_else(over)?.tensor().share())
-    }
-}
-
-#[pymethods]
-impl Slot {
-    /// The tensor, for what writes into tensors. No handle to it may be left when the block ends.
-    #[getter]
-    fn tensor(&self) -> Answer<Tensor> {
-        Ok(Tensor::new(self.share()?))
-    }
-
-    fn __enter__<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
-        let mapped = Py::new(py, Mapped::new(self.share()?, false))?;
-        let view = mapped.call_method0(py, "__enter__")?;
-        *locked(&self.mapped) = Some(mapped);
-        Ok(view.into_bound(py))
-    }
-
-    #[pyo3(signature = (*error))]
-    fn __exit__(&self, py: Python<'_>, error: &Bound<'_, PyTuple>) -> Answer<()> {
-        if let Some(mapped) = locked(&self.mapped).take() {
-            mapped.call_method1(py, "__exit__", error)?;
-        }
-        let Some(slot) = locked(&self.slot).take() else { return Ok(()) };
-        let failed = error.get_item(0).is_ok_and(|kind| !kind.is_none());
-        if failed {
-            drop(slot);
-            return Ok(());
-        }
-        let meta = meta(self.timestamp, &self.blob);
-        py.detach(|| slot.publish(meta))?;
-        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 """Streams: from one process to others, without a copy."""
 
+import asyncio
 import multiprocessing
 import os
 import select
@@ -147,3 +148,86 @@ def test_nothing_is_left_open(here, descriptors):
                 next(subscriber)
         del subscriber
     assert descriptors() == before
+
+
+def test_a_signal_ends_waiting_for_a_producer(here):
+    signal.signal(signal.SIGALRM, lambda *_: 1 // 0)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with pytest.raises(ZeroDivisionError):
+        tenure.subscribe("nobody", wait=3600, directory=here)
+
+
+def test_frames_wake_asyncio(here):
+    async def consume(subscriber, count):
+        loop, ready = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(subscriber, ready.set)
+        seen = []
+        while len(seen) < count:
+            await asyncio.wait_for(ready.wait(), 60)
+            ready.clear()
+            while (frame := subscriber.next(timeout=0)) is not None:
+                seen.append(frame.sequence)
+        loop.remove_reader(subscriber)
+        return seen
+
+    async def produce(publisher, count):
+        for number in range(count):
+            with publisher.frame() as view:
+                view[0] = number
+            await asyncio.sleep(0.005)
+
+    async def both():
+        with tenure.Publisher("cam", (8,), "u8", directory=here) as publisher:
+            subscriber = tenure.subscribe("cam", credits=16, directory=here)
+            return (await asyncio.gather(consume(subscriber, 10), produce(publisher, 10)))[0]
+
+    assert asyncio.run(both()) == list(range(10))
+
+
+def test_a_subscriber_ends_and_follows(here):
+    publisher = tenure.Publisher("cam", (1,), credits=4, credits_each=2, directory=here)
+    with tenure.subscribe("cam", credits=9, directory=here) as subscriber:
+        told = tenure.stat("cam", directory=here)
+        assert (told["credits"], told["granted"], subscriber.credits) == (4, 2, 2)
+        assert told["consumers"][0]["pid"] == os.getpid()
+    with pytest.raises(RuntimeError, match="closed"):
+        subscriber.next()
+    follower = tenure.subscribe("cam", follow=True, directory=here)
+    publisher.close()
+    assert follower.next(timeout=0) is None
+    with tenure.Publisher("cam", (1,), evict_after=5, directory=here) as publisher:
+        while not publisher.consumers:
+            assert follower.next(timeout=0.01) is None
+        with publisher.frame():
+            pass
+        assert follower.next(timeout=60).sequence == 0
+    with pytest.raises(FileNotFoundError, match="nobody publishes"):
+        tenure.stat("cam", directory=here)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_ends_nothing(here):
+    with tenure.Publisher("cam", (4,), "u8", directory=here) as publisher:
+        subscriber = tenure.subscribe("cam", directory=here)
+        with publisher.frame() as view:
+            view[:] = b"abcd"
+        frame = subscriber.next(timeout=60)
+        child = os.fork()
+        if child == 0:
+            told = 0
+            for inherited in (publisher.frame, subscriber.latest):
+                try:
+                    inherited()
+                except RuntimeError as error:
+                    told += "forked off" in str(error)
+            publisher.close()
+            subscriber.close()
+            del frame
+            os._exit(0 if told == 2 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert tenure.stat("cam", directory=here)["consumers"][0]["held"] == 1
+        with publisher.frame() as view:
+            view[:] = b"efgh"
+        assert bytes(np.asarray(subscriber.next(timeout=60).tensor)) == b"efgh"
+        assert bytes(np.asarray(frame.tensor)) == b"abcd"
+        assert tenure.streams(directory=here) == ["cam"]

@@ -9,10 +9,11 @@ use tenure::stream::{self, Error, Listed, StreamReport};
 /// Asked at one time.
 const AT_ONCE: usize = 64;
 
+/// A stream and what it says; nothing if nobody publishes it.
+pub(crate) type Asked = (Listed, Option<Result<StreamReport, Error>>);
+
 /// The streams that there are, and what those that are alive say within this time.
-pub(crate) fn ask_all(
-    within: Duration,
-) -> Result<Vec<(Listed, Option<Result<StreamReport, Error>>)>, Error> {
+pub(crate) fn ask_all(within: Duration) -> Result<Vec<Asked>, Error> {
     let listed = stream::list()?;
     let mut answers = vec![];
     for some in listed.chunks(AT_ONCE) {

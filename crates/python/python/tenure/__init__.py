@@ -41,6 +41,7 @@ from ._tenure import (
     save,
     save_image,
     send,
+    stat,
     streams,
     subscribe,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "save",
     "save_image",
     "send",
+    "stat",
     "streams",
     "subscribe",
 ]

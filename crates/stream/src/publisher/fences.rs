@@ -53,10 +53,11 @@ impl Core {
         }
         let Some(kind) = Kind::of(&fence) else { return false };
         let lasting = kind == Kind::SyncFile;
-        let Ok(fence) = Fence::from_fd(fence) else { return false };
-        if !self.wake_when_done(&fence) {
-            return false;
-        }
+        // Without room for it the consumer did nothing wrong.
+        let Some(fence) = Fence::from_fd(fence).ok().filter(|fence| self.wake_when_done(fence))
+        else {
+            return self.take_back_unfinished(consumer, slot, sequence);
+        };
         self.fences.push(Fenced { consumer, slot, sequence, fence, lasting });
         true
     }

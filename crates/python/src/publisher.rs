@@ -1,0 +1,217 @@
+//! Tensors to other processes: `Publisher`, and frames that are being filled.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use tenure::stream::{self, Meta, Spec};
+use tenure::{DType, TensorDyn};
+
+use crate::fail::Answer;
+use crate::mapped::Mapped;
+use crate::stream::{locked, seconds};
+use crate::tensor::{Shape, Tensor};
+use crate::words;
+
+/// Publishes tensors to every process that subscribes, without a copy.
+///
+/// name: the stream's; it has one producer at a time.
+/// shape, dtype: of the frames; or like: a tensor that they look like.
+/// memory: "shm" or "dma".
+/// claims: how many frames may be filled at one time.
+/// credits: how many frames all consumers together may hold at one time, and credits_each: one of
+/// them.
+/// evict_after: seconds after which a consumer that holds all its frames is put out.
+/// directory: of the sockets, if not that of the system.
+#[pyclass(module = "tenure", frozen)]
+pub(crate) struct Publisher(Mutex<Option<stream::Publisher>>);
+
+impl Publisher {
+    fn with<T>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut stream::Publisher) -> stream::Result<T> + Send,
+    ) -> Answer<T>
+    where
+        T: Send,
+    {
+        py.detach(|| locked(&self.0).as_mut().map(work))
+            .ok_or_else(|| PyRuntimeError::new_err("the publisher is closed"))?
+            .map_err(Into::into)
+    }
+}
+
+#[pymethods]
+impl Publisher {
+    #[new]
+    #[pyo3(signature = (
+        name, shape=None, dtype=None, *, like=None, memory=None, claims=None, credits=None,
+        credits_each=None, evict_after=None, directory=None
+    ))]
+    #[pyo3(
+        text_signature = "(name, shape=None, dtype='f32', *, like=None, memory=None, claims=None, credits=None, credits_each=None, evict_after=None, directory=None)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn make(
+        py: Python<'_>,
+        name: &str,
+        shape: Option<Shape>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        like: Option<Bound<'_, Tensor>>,
+        memory: Option<&str>,
+        claims: Option<usize>,
+        credits: Option<usize>,
+        credits_each: Option<usize>,
+        evict_after: Option<f64>,
+        directory: Option<PathBuf>,
+    ) -> Answer<Publisher> {
+        let mut builder = stream::Publisher::builder(name);
+        builder = match (shape, like) {
+            (Some(_), Some(_)) => {
+                return Err(PyValueError::new_err("give a shape or like, not both").into());
+            }
+            (Some(shape), None) => {
+                let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
+                builder.spec(Spec::tensor(dtype, &shape.0)?)
+            }
+            (None, Some(like)) => builder.spec(Spec::like(&like.get().tensor)?),
+            (None, None) => builder,
+        };
+        if let Some(memory) = words::memory(memory)? {
+            builder = builder.memory(memory);
+        }
+        if let Some(claims) = claims {
+            builder = builder.claims(claims);
+        }
+        if let Some(credits) = credits {
+            builder = builder.credits(credits);
+        }
+        if let Some(credits) = credits_each {
+            builder = builder.credits_each(credits);
+        }
+        if let Some(patience) = evict_after {
+            builder = builder.evict_after(seconds(patience)?);
+        }
+        if let Some(directory) = directory {
+            builder = builder.directory(directory);
+        }
+        Ok(Publisher(Mutex::new(Some(py.detach(|| builder.open())?))))
+    }
+
+    /// A frame to fill in a `with` block, which gets a memoryview of it; the end of the block
+    /// publishes it, an exception gives it up.
+    ///
+    /// timestamp: when it was taken, in seconds.
+    /// blob: bytes that go along.
+    #[pyo3(signature = (*, timestamp=None, blob=None))]
+    fn frame(&self, py: Python<'_>, timestamp: Option<f64>, blob: Option<Vec<u8>>) -> Answer<Slot> {
+        let timestamp = timestamp.map(seconds).transpose()?;
+        let slot = self.with(py, stream::Publisher::claim)?;
+        Ok(Slot::new(slot, timestamp, blob.unwrap_or_default()))
+    }
+
+    /// Publishes a tensor as it is, if it is in memory that can be shared ("shm", "dma"), or a copy
+    /// of it. Says to how many consumers it went.
+    #[pyo3(signature = (tensor, *, copy=false, timestamp=None, blob=None))]
+    fn publish(
+        &self,
+        py: Python<'_>,
+        tensor: &Bound<'_, Tensor>,
+        copy: bool,
+        timestamp: Option<f64>,
+        blob: Option<Vec<u8>>,
+    ) -> Answer<usize> {
+        let (tensor, blob) = (tensor.get().tensor.share(), blob.unwrap_or_default());
+        let meta = meta(timestamp.map(seconds).transpose()?, &blob);
+        let receipt = self.with(py, |publisher| match copy {
+            true => publisher.publish_copy(&tensor, meta),
+            false => publisher.publish_tensor(&tensor, meta),
+        })?;
+        Ok(receipt.consumers)
+    }
+
+    /// How many consumers there are.
+    #[getter]
+    fn consumers(&self, py: Python<'_>) -> Answer<usize> {
+        self.with(py, |publisher| Ok(publisher.consumers()))
+    }
+
+    /// Ends the stream; what consumers hold stays theirs.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(locked(&self.0).take()));
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) {
+        self.close(py);
+    }
+}
+
+fn meta(timestamp: Option<Duration>, blob: &[u8]) -> Meta<'_> {
+    let meta = Meta::new().blob(blob);
+    match timestamp {
+        Some(timestamp) => meta.timestamp(timestamp),
+        None => meta,
+    }
+}
+
+/// A frame that is being filled: `with publisher.frame() as view: …`.
+#[pyclass(module = "tenure", frozen)]
+pub(crate) struct Slot {
+    slot: Mutex<Option<stream::Slot>>,
+    /// What the block has, while it runs.
+    mapped: Mutex<Option<Py<Mapped>>>,
+    timestamp: Option<Duration>,
+    blob: Vec<u8>,
+}
+
+impl Slot {
+    fn new(slot: stream::Slot, timestamp: Option<Duration>, blob: Vec<u8>) -> Slot {
+        Slot { slot: Mutex::new(Some(slot)), mapped: Mutex::new(None), timestamp, blob }
+    }
+
+    fn share(&self) -> Answer<TensorDyn> {
+        let slot = locked(&self.slot);
+        let over = || PyRuntimeError::new_err("the frame is published or given up");
+        Ok(slot.as_ref().ok_or_else(over)?.tensor().share())
+    }
+}
+
+#[pymethods]
+impl Slot {
+    /// The tensor, for what writes into tensors. No handle to it may be left when the block ends.
+    #[getter]
+    fn tensor(&self) -> Answer<Tensor> {
+        Ok(Tensor::new(self.share()?))
+    }
+
+    fn __enter__<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
+        let mapped = Py::new(py, Mapped::new(self.share()?, false))?;
+        let view = mapped.call_method0(py, "__enter__")?;
+        *locked(&self.mapped) = Some(mapped);
+        Ok(view.into_bound(py))
+    }
+
+    #[pyo3(signature = (*error))]
+    fn __exit__(&self, py: Python<'_>, error: &Bound<'_, PyTuple>) -> Answer<()> {
+        if let Some(mapped) = locked(&self.mapped).take() {
+            mapped.call_method1(py, "__exit__", error)?;
+        }
+        let Some(slot) = locked(&self.slot).take() else { return Ok(()) };
+        let failed = error.get_item(0).is_ok_and(|kind| !kind.is_none());
+        if failed {
+            drop(slot);
+            return Ok(());
+        }
+        let meta = meta(self.timestamp, &self.blob);
+        py.detach(|| slot.publish(meta))?;
+        Ok(())
+    }
+}
