@@ -13,6 +13,7 @@ use crate::engine::{Engine, EngineKind};
 use crate::held::{Held, check_reachable};
 use crate::job::{Job, Recipe};
 
+mod coloured;
 mod crew;
 mod direct;
 mod feed;

@@ -2,7 +2,7 @@
 
 use tenure_layout::PixelFormat;
 
-use crate::engine::cpu::fixed::Vertical;
+use crate::engine::cpu::fixed::{Digits, Vertical};
 use crate::engine::cpu::picked::Places;
 use crate::taps::Taps;
 
@@ -102,7 +102,7 @@ impl Feed {
     pub(crate) fn all(
         format: PixelFormat,
         taps: &[Option<(Taps, Taps)>],
-        fraction: u32,
+        digits: Digits,
     ) -> Vec<Feed> {
         let of = |component: &usize| taps.get(*component).and_then(Option::as_ref);
         let feeds = shapes(format).iter().filter_map(|&(plane, shape)| {
@@ -110,7 +110,7 @@ impl Feed {
             // Sums of bytes leave 31 - 8 bits to weights, sums of words 31 - 15; one less, since
             // weights below zero let the others sum to more than one.
             let widest = if shape.is_words() { 15 } else { 22 };
-            let vertical = Vertical::new(down, fraction, widest);
+            let vertical = Vertical::new(down, digits, widest);
             Some(Feed { plane, shape, vertical, places: None })
         });
         feeds.collect()

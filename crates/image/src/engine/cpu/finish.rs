@@ -10,7 +10,7 @@ use crate::engine::cpu::strip::{Strip, parts};
 
 impl Strip<'_> {
     /// Where the numbers of a component are before the colour matrix.
-    fn plain(&self, component: usize) -> usize {
+    pub(super) fn plain(&self, component: usize) -> usize {
         let scratch = &self.pass.scratch;
         let regular = self.pass.regular.as_ref().and_then(|all| all.get(component));
         match (self.pass.along.get(component), self.pass.straight) {
@@ -23,12 +23,16 @@ impl Strip<'_> {
         }
     }
 
-    /// Where the numbers of the first three components are before the colour matrix, or of others
-    /// for those that it ignores.
-    fn before_matrix(&self) -> [usize; 3] {
+    /// The first three components, or others for those that the colour matrix ignores.
+    pub(super) fn inputs(&self) -> [usize; 3] {
         let used = |component: usize| matches!(self.pass.along.get(component), Some(Some(_)));
         let any = (0..3).find(|&component| used(component)).unwrap_or(0);
-        [0, 1, 2].map(|component| self.plain(if used(component) { component } else { any }))
+        [0, 1, 2].map(|component| if used(component) { component } else { any })
+    }
+
+    /// Where the numbers of these are before the matrix.
+    pub(super) fn before_matrix(&self) -> [usize; 3] {
+        self.inputs().map(|component| self.plain(component))
     }
 
     /// `n` numbers of each component through the colour matrix.

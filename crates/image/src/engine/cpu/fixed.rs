@@ -13,13 +13,31 @@ pub(crate) fn fraction_bits(above_255: bool) -> u32 {
     if above_255 { 6 } else { 7 }
 }
 
-/// Most source rows that are summed in 16 bits with this many bits after the point: every product
-/// loses up to one of the last, half of which is known.
-const fn narrow_down(fraction: u32) -> usize {
-    if fraction < 7 { 24 } else { 32 }
+/// Bits after the point of summed rows, and how much of the last of them may be lost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Digits {
+    pub(crate) fraction: u32,
+    /// Whether a tenth of a code would be seen.
+    pub(crate) exact: bool,
 }
-/// Most samples along a row that are summed in 16 bits.
-const NARROW_ALONG: usize = 16;
+
+impl Digits {
+    /// Most source rows that are summed in 16 bits: every product loses up to one of the last bit,
+    /// half of which is known.
+    fn narrow_down(self) -> usize {
+        match (self.exact, self.fraction) {
+            (true, 7..) => 12,
+            (true, _) => 2,
+            (false, 7..) => 32,
+            (false, _) => 24,
+        }
+    }
+
+    /// Most samples along a row that are summed in 16 bits: every product is rounded.
+    fn narrow_along(self) -> usize {
+        if self.exact && self.fraction < 7 { 2 } else { 16 }
+    }
+}
 
 /// Weights of source rows.
 #[derive(Debug)]
@@ -41,9 +59,9 @@ pub(crate) struct Vertical {
 
 impl Vertical {
     /// `widest` is the number of bits that sums in 32 bits leave to weights.
-    pub(crate) fn new(taps: &Taps, fraction: u32, widest: u32) -> Vertical {
-        let wide = taps.count > narrow_down(fraction);
-        let bits = if wide { room(taps, widest, 32767.0) } else { fraction + 8 };
+    pub(crate) fn new(taps: &Taps, digits: Digits, widest: u32) -> Vertical {
+        let wide = taps.count > digits.narrow_down();
+        let bits = if wide { room(taps, widest, 32767.0) } else { digits.fraction + 8 };
         let weights = rounded(taps, taps.count, bits);
         let mut all = vec![];
         let ends =
@@ -97,11 +115,11 @@ pub(crate) struct Horizontal {
 }
 
 impl Horizontal {
-    pub(crate) fn new(taps: &Taps) -> Horizontal {
+    pub(crate) fn new(taps: &Taps, digits: Digits) -> Horizontal {
         // A filter that overshoots has weights above one, which 16 bits with 15 after the point
         // do not hold. One itself, at the ends of rows, is a little less there.
         let above_one = taps.count > 1 && taps.weights.iter().any(|weight| *weight > 1.0001);
-        let wide = taps.count > NARROW_ALONG || above_one;
+        let wide = taps.count > digits.narrow_along() || above_one;
         // Sums of 16 bits are rounded one by one; sums of 32 bits leave 16 to weights, one less
         // since weights below zero let the others sum to more than one.
         let bits = if wide { room(taps, 15, 32767.0) } else { 15 };
@@ -217,8 +235,9 @@ mod tests {
                 let (all, out) =
                     (Samples::new(0, pixels, 1, None), Samples::new(0, outputs, 1, None));
                 let taps = Taps::new(filter, &axis, &all, &out);
-                let vertical = Vertical::new(&taps, 7, 22);
-                let horizontal = Horizontal::new(&taps);
+                let digits = Digits { fraction: 7, exact: false };
+                let vertical = Vertical::new(&taps, digits, 22);
+                let horizontal = Horizontal::new(&taps, digits);
                 for output in 0..outputs {
                     let sum: i32 = vertical.taps(output).0.iter().map(Tap::weight).sum();
                     assert_eq!(sum, 1 << vertical.bits, "{filter} {pixels} {outputs}");

@@ -164,6 +164,25 @@ pub(crate) struct Scale {
     pub(crate) add: [f32; 4],
 }
 
+/// A colour matrix and what numbers become, for red, green and blue: without rounding in between.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Mixture {
+    /// For each colour the shares of three rows, and what is added: codes.
+    pub(crate) shares: [[f32; 3]; 3],
+    pub(crate) offset: [f32; 3],
+    /// What codes become.
+    pub(crate) multiply: [f32; 3],
+    pub(crate) add: [f32; 3],
+}
+
+/// Rows that a colour matrix makes red, green and blue of, to be stored as scaled numbers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Coloured<'a> {
+    pub(crate) from: [&'a [i16]; 3],
+    pub(crate) mixture: &'a Mixture,
+    pub(crate) pixels: usize,
+}
+
 /// The element types that need arithmetic before they are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Real {
@@ -226,7 +245,7 @@ pub(crate) struct Columns<'a> {
     pub(crate) pixels: usize,
 }
 
-/// Where bytes of red, green and blue are stored.
+/// Where red, green and blue are stored.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Out {
     /// Each in a row of its own.
@@ -287,6 +306,8 @@ pub(crate) struct Kernels {
     pub(crate) store_bytes: unsafe fn(Finished<'_>, u8, *mut u8),
     /// Rows as scaled numbers between each other.
     pub(crate) store_real: unsafe fn(Finished<'_>, &Scale, Real, *mut u8),
+    /// Rows through a matrix, as scaled numbers.
+    pub(crate) store_coloured: unsafe fn(Coloured<'_>, Real, Out),
 }
 
 /// The best loops that this processor can run.

@@ -8,8 +8,10 @@ use crate::colour::Matrix;
 use crate::component::{Component, components};
 use crate::engine::cpu::direct::{self, Chroma};
 use crate::engine::cpu::feed::Feed;
-use crate::engine::cpu::fixed::{FixedMatrix, Horizontal, LANES, MATRIX_COST, fraction_bits};
-use crate::engine::cpu::kernels::{Real, Scale};
+use crate::engine::cpu::fixed::{
+    Digits, FixedMatrix, Horizontal, LANES, MATRIX_COST, fraction_bits,
+};
+use crate::engine::cpu::kernels::{Mixture, Real, Scale};
 use crate::engine::cpu::picked;
 use crate::engine::cpu::regular::{self, Regular};
 use crate::engine::cpu::scratch::Scratch;
@@ -44,6 +46,9 @@ pub(crate) struct Pass {
     /// Whether luma may go straight to red, green and blue, and how chroma joins it.
     pub(crate) direct: Option<Chroma>,
     pub(crate) matrix: Option<FixedMatrix>,
+    /// The matrix and what numbers become, where red, green and blue are stored as numbers with a
+    /// point: rounding between the two would be seen.
+    pub(crate) mixture: Option<(Mixture, Real)>,
     pub(crate) stores: Vec<Store>,
     /// Whether those are bytes of red, green and blue.
     pub(crate) rgb_bytes: bool,
@@ -126,15 +131,18 @@ impl Pass {
             .enumerate()
             .map(|(index, component)| needs(index).then(|| recipe.taps(component, target)))
             .collect();
-        let mut feeds = Feed::all(recipe.source.format, &taps, sum_fraction);
+        let digits = Digits { fraction: sum_fraction, exact: shows_little(recipe) };
+        let mut feeds = Feed::all(recipe.source.format, &taps, digits);
         let mut along: Vec<Option<Horizontal>> = taps
             .iter()
-            .map(|taps| taps.as_ref().map(|(across, _)| Horizontal::new(across)))
+            .map(|taps| taps.as_ref().map(|(across, _)| Horizontal::new(across, digits)))
             .collect();
         let across = along.iter().flatten().next().map_or(0, |table| table.first.len());
         let down = taps.iter().flatten().next().map_or(0, |(_, down)| down.first.len());
-        let matrix = (!identity).then(|| FixedMatrix::new(&matrix, sum_fraction));
         let stores = stores(recipe, all, own);
+        let mixture =
+            (!identity).then(|| mixture(&matrix, sum_fraction, &recipe.affine, &stores)).flatten();
+        let matrix = (!identity).then(|| FixedMatrix::new(&matrix, sum_fraction));
         let direct = (!recipe.geometry.transposed)
             .then(|| direct::chroma(&feeds, &along, &taps, matrix.as_ref(), &stores))
             .flatten()
@@ -163,6 +171,7 @@ impl Pass {
             regular,
             direct,
             matrix,
+            mixture,
             rgb_bytes: is_rgb_bytes(&stores),
             stores,
             sum_fraction,
@@ -223,6 +232,16 @@ fn tiles(feeds: &[Feed], along: &[Option<Horizontal>], across: usize, straight: 
     (0..across).step_by(step).map(cut).collect()
 }
 
+/// Whether numbers with a point are stored that are far from each other for neighbouring codes.
+fn shows_little(recipe: &Recipe) -> bool {
+    let far = recipe.affine.multiply.iter().any(|code| code.abs() > FAR);
+    far && matches!(recipe.target.dtype, DType::F32 | DType::F16 | DType::Bf16)
+}
+
+/// Between neighbouring codes: from here on a sixth of it, what long sums may lose, is more than
+/// 0.002.
+const FAR: f32 = 0.0125;
+
 /// The components of a feed in sets of those that are resized alike.
 fn alike(feed: &Feed, along: &[Option<Horizontal>], source: &[Component]) -> Vec<Vec<usize>> {
     let mut sets: Vec<Vec<usize>> = vec![];
@@ -265,14 +284,42 @@ fn stores(recipe: &Recipe, all: &[Component], own: &[usize]) -> Vec<Store> {
 
 /// Whether bytes of red, green and blue are stored and nothing else.
 pub(crate) fn is_rgb_bytes(stores: &[Store]) -> bool {
+    is_rgb(stores) && stores.iter().all(|store| matches!(store.how, How::Bytes(_)))
+}
+
+/// Whether red, green and blue are stored and nothing else.
+fn is_rgb(stores: &[Store]) -> bool {
     let order = |store: &Store| store.order.clone();
-    let bytes = stores.iter().all(|store| matches!(store.how, How::Bytes(_)));
-    bytes
-        && match stores {
-            [one] => matches!(order(one)[..], [0, 1, 2] | [2, 1, 0]),
-            [a, b, c] => [order(a), order(b), order(c)] == [[0], [1], [2]],
-            _ => false,
-        }
+    match stores {
+        [one] => matches!(order(one)[..], [0, 1, 2] | [2, 1, 0]),
+        [a, b, c] => [order(a), order(b), order(c)] == [[0], [1], [2]],
+        _ => false,
+    }
+}
+
+/// The matrix and what numbers with `fraction` bits after the point become, if they are stored as
+/// red, green and blue with a point.
+fn mixture(
+    matrix: &Matrix,
+    fraction: u32,
+    affine: &Affine,
+    stores: &[Store],
+) -> Option<(Mixture, Real)> {
+    let real = match stores.first().map(|store| store.how) {
+        Some(How::Scaled(real @ (Real::F32 | Real::F16 | Real::Bf16), _)) => real,
+        _ => return None,
+    };
+    let unit = 1.0 / f64::from(1u32 << fraction);
+    let ([r, g, b, _], [r_add, g_add, b_add, _]) = (affine.multiply, affine.add);
+    is_rgb(stores).then_some((
+        Mixture {
+            shares: matrix.rows.map(|row| row.map(|share| (share * unit) as f32)),
+            offset: matrix.offset.map(|offset| offset as f32),
+            multiply: [r, g, b],
+            add: [r_add, g_add, b_add],
+        },
+        real,
+    ))
 }
 
 fn how(dtype: DType, affine: &Affine, order: &[usize]) -> How {

@@ -82,14 +82,18 @@ impl Strip<'_> {
                             Some(regular) => self.resize_row(regular, tile, rows.start, numbers),
                             None => self.sum_rows(tile, 0, rows.start, picked, numbers),
                         }
-                        if !self.store_rgb(tile, rows.start, numbers) {
+                        if !self.store_rgb(tile, rows.start, numbers)
+                            && !self.store_coloured_row(tile, rows.start, numbers)
+                        {
                             self.colour(tile.outputs.len(), numbers);
                             self.store_row(tile, rows.start, numbers);
                         }
                         continue;
                     }
                     self.resize(tile, &rows, numbers);
-                    if !self.store_columns(tile, &rows, numbers) {
+                    if !self.store_columns(tile, &rows, numbers)
+                        && !self.store_coloured_band(tile, &rows, numbers)
+                    {
                         self.colour(tile.outputs.len() * LANES, numbers);
                         self.store_band(tile, &rows, numbers);
                     }

@@ -17,6 +17,7 @@ mod matrix;
 mod mixed;
 mod pixel;
 mod store_bytes;
+mod store_coloured;
 mod store_real;
 mod store_rgb;
 mod turn;
@@ -46,6 +47,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     store_rgb: Some(store_rgb::store_rgb),
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
+    store_coloured: store_coloured::store_coloured,
 };
 
 /// Whether the processor has the instructions.

@@ -16,6 +16,7 @@ mod matrix;
 mod mixed;
 mod pixel;
 mod store_bytes;
+mod store_coloured;
 mod store_real;
 mod turn;
 mod turned;
@@ -43,6 +44,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     store_rgb: None,
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
+    store_coloured: store_coloured::store_coloured,
 };
 
 /// Whether the processor has the instructions.

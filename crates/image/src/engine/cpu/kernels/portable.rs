@@ -6,6 +6,8 @@ use half::{bf16, f16};
 use super::{Along, Band, ChromaRow, Finished, Kernels, Mixed, Out, Place, Real, Scale, Sum, Tap};
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
+pub(super) mod coloured;
+
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "portable",
     bytes,
@@ -26,6 +28,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     store_turned: None,
     store_bytes,
     store_real,
+    store_coloured: coloured::store_coloured,
 };
 
 /// # Safety

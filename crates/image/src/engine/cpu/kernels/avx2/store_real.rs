@@ -62,28 +62,45 @@ unsafe fn blocks<const N: usize>(
             high[row] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(second), multiply, add);
         }
         // SAFETY: room for sixteen pixels of N elements from `here` on.
-        unsafe {
-            match real {
-                Real::F32 => {
-                    let out = out.cast::<f32>().add(N * here);
-                    between::floats(out, low);
-                    between::floats(out.add(8 * N), high);
-                }
-                Real::F16 => {
-                    let out = out.cast::<u16>().add(N * here);
-                    between::words(out, halves(low));
-                    between::words(out.add(8 * N), halves(high));
-                }
-                Real::Bf16 => {
-                    let out = out.cast::<u16>().add(N * here);
-                    between::words(out, brains(low));
-                    between::words(out.add(8 * N), brains(high));
-                }
-                Real::U8 => between::bytes(out.add(N * here), codes::<N, false>(low, high)),
-                Real::I8 => between::bytes(out.add(N * here), codes::<N, true>(low, high)),
-            }
-        }
+        unsafe { put(real, out, here, low, high) };
         at += 16;
+    }
+}
+
+/// Stores sixteen pixels from number `at` on, of one to four elements each.
+///
+/// # Safety
+/// Room for them.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+pub(super) unsafe fn put<const N: usize>(
+    real: Real,
+    out: *mut u8,
+    at: usize,
+    low: [__m256; N],
+    high: [__m256; N],
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match real {
+            Real::F32 => {
+                let out = out.cast::<f32>().add(N * at);
+                between::floats(out, low);
+                between::floats(out.add(8 * N), high);
+            }
+            Real::F16 => {
+                let out = out.cast::<u16>().add(N * at);
+                between::words(out, halves(low));
+                between::words(out.add(8 * N), halves(high));
+            }
+            Real::Bf16 => {
+                let out = out.cast::<u16>().add(N * at);
+                between::words(out, brains(low));
+                between::words(out.add(8 * N), brains(high));
+            }
+            Real::U8 => between::bytes(out.add(N * at), codes::<N, false>(low, high)),
+            Real::I8 => between::bytes(out.add(N * at), codes::<N, true>(low, high)),
+        }
     }
 }
 

@@ -66,48 +66,64 @@ unsafe fn blocks<const N: usize>(
                 [vfmaq_f32(add[row], low, multiply[row]), vfmaq_f32(add[row], high, multiply[row])];
         }
         // SAFETY: room for eight pixels of N elements from `here` on.
-        unsafe {
-            match real {
-                Real::F32 => {
-                    let out = out.cast::<f32>().add(N * here);
-                    floats(out, values, 0);
-                    floats(out.add(4 * N), values, 1);
+        unsafe { put(real, out, here, values) };
+        at += 8;
+    }
+}
+
+/// Stores eight pixels from number `at` on, of one to four elements each.
+///
+/// # Safety
+/// Room for them.
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) unsafe fn put<const N: usize>(
+    real: Real,
+    out: *mut u8,
+    at: usize,
+    values: [[float32x4_t; 2]; N],
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match real {
+            Real::F32 => {
+                let out = out.cast::<f32>().add(N * at);
+                floats(out, values, 0);
+                floats(out.add(4 * N), values, 1);
+            }
+            Real::F16 => {
+                let mut halves = [vdupq_n_u16(0); N];
+                for (half, [low, high]) in halves.iter_mut().zip(values) {
+                    let both = vcvt_high_f16_f32(vcvt_f16_f32(low), high);
+                    *half = vreinterpretq_u16_f16(both);
                 }
-                Real::F16 => {
-                    let mut halves = [vdupq_n_u16(0); N];
-                    for (half, [low, high]) in halves.iter_mut().zip(values) {
-                        let both = vcvt_high_f16_f32(vcvt_f16_f32(low), high);
-                        *half = vreinterpretq_u16_f16(both);
-                    }
-                    words(out.cast::<u16>().add(N * here), halves);
+                words(out.cast::<u16>().add(N * at), halves);
+            }
+            Real::Bf16 => {
+                let mut halves = [vdupq_n_u16(0); N];
+                for (half, [low, high]) in halves.iter_mut().zip(values) {
+                    *half = vshrn_high_n_u32::<16>(
+                        vshrn_n_u32::<16>(rounded_up(low)),
+                        rounded_up(high),
+                    );
                 }
-                Real::Bf16 => {
-                    let mut halves = [vdupq_n_u16(0); N];
-                    for (half, [low, high]) in halves.iter_mut().zip(values) {
-                        *half = vshrn_high_n_u32::<16>(
-                            vshrn_n_u32::<16>(rounded_up(low)),
-                            rounded_up(high),
-                        );
-                    }
-                    words(out.cast::<u16>().add(N * here), halves);
+                words(out.cast::<u16>().add(N * at), halves);
+            }
+            Real::U8 => {
+                let mut codes = [vdup_n_u8(0); N];
+                for (code, value) in codes.iter_mut().zip(values) {
+                    *code = vqmovun_s16(integers(value));
                 }
-                Real::U8 => {
-                    let mut codes = [vdup_n_u8(0); N];
-                    for (code, value) in codes.iter_mut().zip(values) {
-                        *code = vqmovun_s16(integers(value));
-                    }
-                    bytes(out.add(N * here), codes);
+                bytes(out.add(N * at), codes);
+            }
+            Real::I8 => {
+                let mut codes = [vdup_n_u8(0); N];
+                for (code, value) in codes.iter_mut().zip(values) {
+                    *code = vreinterpret_u8_s8(vqmovn_s16(integers(value)));
                 }
-                Real::I8 => {
-                    let mut codes = [vdup_n_u8(0); N];
-                    for (code, value) in codes.iter_mut().zip(values) {
-                        *code = vreinterpret_u8_s8(vqmovn_s16(integers(value)));
-                    }
-                    bytes(out.add(N * here), codes);
-                }
+                bytes(out.add(N * at), codes);
             }
         }
-        at += 8;
     }
 }
 
