@@ -21,6 +21,7 @@ mod store_real;
 mod turn;
 mod turned;
 mod vertical;
+mod walked;
 mod weighted;
 mod wide;
 

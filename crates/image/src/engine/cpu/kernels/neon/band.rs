@@ -5,6 +5,7 @@ use std::arch::aarch64::*;
 
 use super::turn::{to_columns, turn};
 use super::vertical::{bytes, fits, sums};
+use super::walked;
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::portable::even_of;
 use crate::engine::cpu::kernels::{Band, Sum};
@@ -33,7 +34,10 @@ pub(super) unsafe fn band(band: Band<'_>, rows: &mut [i16], stride: usize, colum
     }
     // SAFETY: the caller's promise, with at least one of the smaller blocks.
     unsafe {
-        if all[0].signed {
+        let steps = band.steps.filter(|_| n > 16 * walked::VECTORS);
+        if let Some(steps) = steps {
+            walked::blocks(all, steps, n & !1, columns.as_mut_ptr());
+        } else if all[0].signed {
             blocks::<true>(all, n & !1, columns.as_mut_ptr());
         } else {
             blocks::<false>(all, n & !1, columns.as_mut_ptr());
@@ -76,8 +80,7 @@ unsafe fn block<const N: usize, const SIGNED: bool>(
     at: usize,
     columns: *mut i16,
 ) {
-    // For each vector the sums of its even bytes and of its odd bytes, of every row.
-    let mut squares = [[[vdupq_n_s16(0); LANES]; 2]; N];
+    let mut squares: Squares<N> = [[[vdupq_n_s16(0); LANES]; 2]; N];
     for (row, sum) in all.iter().enumerate() {
         // SAFETY: the caller's promise.
         let sums = unsafe { sums::<N, SIGNED>(*sum, at) };
@@ -85,12 +88,26 @@ unsafe fn block<const N: usize, const SIGNED: bool>(
             (even[row], odd[row]) = (a, b);
         }
     }
+    // SAFETY: the columns of the block are inside.
+    unsafe { turned(&squares, columns.add(at * LANES)) };
+}
+
+/// Sums of a block, for each vector of bytes those at even and those at odd places, of every row.
+pub(super) type Squares<const N: usize> = [[[int16x8_t; LANES]; 2]; N];
+
+/// Turns a block's sums into columns.
+///
+/// # Safety
+/// There must be room for `16 * N` columns.
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) unsafe fn turned<const N: usize>(squares: &Squares<N>, columns: *mut i16) {
     for (part, square) in squares.as_flattened().iter().enumerate() {
         let square = square.as_ptr().cast::<i16>();
         // SAFETY: sixteen vectors of eight numbers, for every second of sixteen columns, all of
         // which are inside.
         unsafe {
-            let columns = columns.add((at + part / 2 * 16 + part % 2) * LANES);
+            let columns = columns.add((part / 2 * 16 + part % 2) * LANES);
             turn(square, 8, columns, 2 * LANES);
             turn(square.add(64), 8, columns.add(8), 2 * LANES);
         }

@@ -195,18 +195,13 @@ pub(super) unsafe fn sums<const N: usize, const SIGNED: bool>(
     sum: Sum<'_>,
     at: usize,
 ) -> [[int16x8_t; 2]; N] {
-    let below = vdupq_n_u16(0x7f80);
     let mut sums = [[vdupq_n_s16(sum.begin); 2]; N];
     for tap in sum.taps {
         let (weight, row) = (vdupq_n_u16(tap.twice as u16), sum.row(tap).wrapping_add(at));
         for (index, [a, b]) in sums.iter_mut().enumerate() {
             // SAFETY: the caller's promise.
             let bytes = unsafe { vld1q_u8(row.add(16 * index)) };
-            let both = vreinterpretq_u16_u8(bytes);
-            let even = vandq_u16(vshlq_n_u16::<7>(both), below);
-            // Doubled, so that this is the upper half of the byte in the upper half.
-            let even = vqdmulhq_s16(vreinterpretq_s16_u16(even), vreinterpretq_s16_u16(weight));
-            let odd = upper(both, weight);
+            let [even, odd] = products(bytes, weight);
             if SIGNED && tap.negative {
                 (*a, *b) = (vsubq_s16(*a, even), vsubq_s16(*b, odd));
             } else {
@@ -218,6 +213,18 @@ pub(super) unsafe fn sums<const N: usize, const SIGNED: bool>(
         *odd = vsubq_s16(*odd, vshrq_n_s16::<8>(*even));
     }
     sums
+}
+
+/// Bytes at even places and bytes at odd ones times a weight; what those at even places add to the
+/// others is still part of them.
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) fn products(bytes: uint8x16_t, weight: uint16x8_t) -> [int16x8_t; 2] {
+    let both = vreinterpretq_u16_u8(bytes);
+    let even = vandq_u16(vshlq_n_u16::<7>(both), vdupq_n_u16(0x7f80));
+    // Doubled, so that this is the upper half of the byte in the upper half.
+    let even = vqdmulhq_s16(vreinterpretq_s16_u16(even), vreinterpretq_s16_u16(weight));
+    [even, upper(both, weight)]
 }
 
 /// The upper halves of products.
