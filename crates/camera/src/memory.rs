@@ -158,6 +158,10 @@ unsafe impl RawMemory for Window {
         self.home.memory()
     }
 
+    fn home(&self) -> Option<&RawBuffer> {
+        self.home.raw_if_placed().map(|raw| &**raw)
+    }
+
     fn size(&self) -> usize {
         self.home.len()
     }

@@ -68,15 +68,13 @@ fn descriptors_that_are_no_memory_are_refused() {
     #[expect(unsafe_code, reason = "what is refused is what is tested")]
     let error = unsafe { device.import_fd(reader.as_fd(), FdKind::DmaBuf, 4096) }.unwrap_err();
     assert!(error.to_string().contains("size of a DMA-BUF"), "{error}");
-    // A memory file is none, however long it is; and nothing is longer than it is.
-    let file = rustix::fs::memfd_create("none", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    // Drivers in software take memory files too. Nothing is longer than it is.
+    let file = rustix::fs::memfd_create("short", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
     rustix::fs::ftruncate(&file, 4096).unwrap();
-    for bytes in [4096, 8192] {
-        // SAFETY: as above.
-        #[expect(unsafe_code, reason = "what is refused is what is tested")]
-        let refused = unsafe { device.import_fd(file.as_fd(), FdKind::DmaBuf, bytes) };
-        assert!(refused.is_err());
-    }
+    // SAFETY: as above.
+    #[expect(unsafe_code, reason = "what is refused is what is tested")]
+    let refused = unsafe { device.import_fd(file.as_fd(), FdKind::DmaBuf, 8192) };
+    assert!(refused.is_err());
 }
 
 /// A camera with the planes of a picture in one buffer.
