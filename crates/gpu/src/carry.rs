@@ -14,7 +14,7 @@ use tenure_memory::{
 use crate::core::Core;
 use crate::device::{Device, Task, Work};
 use crate::memory::Maker;
-use crate::staged::{STAGE, Staged};
+use crate::staged::Staged;
 use crate::worker::{Job, Worker};
 
 /// Copies for one device, on one of its queues.
@@ -39,7 +39,9 @@ pub(crate) fn run(device: &dyn Device, queue: usize, tasks: &[Task]) -> Result<(
 impl Courier {
     pub(crate) fn new(core: Arc<Core>) -> Courier {
         let pinned = Maker::new(Arc::clone(&core), None, TensorMemory::Pinned);
-        let limits = PoolLimits { bytes: 16 * STAGE, buffers: 64 };
+        // What is turned is staged whole, however large it is, and is given back when it was not used
+        // for a while; see `stage`.
+        let limits = PoolLimits { bytes: usize::MAX, buffers: 64 };
         let staging = Pool::over(Arc::new(pinned), limits);
         Courier { core, queue: 0, queued: false, staging, worker: Mutex::new(None) }
     }

@@ -191,9 +191,16 @@ impl Gpu {
     }
 
     /// What the staging memory did: copies of main memory that the device cannot reach go through
-    /// it.
+    /// it, and those of elements that lie too finely for the device. 64 MiB of it are kept; what a
+    /// larger copy took is given back by the first copy after ten seconds without use, or by
+    /// [`Gpu::trim_staging`].
     pub fn staging(&self) -> tenure_memory::PoolReport {
         self.courier.staging_report()
+    }
+
+    /// Gives back the staging memory that is not in use.
+    pub fn trim_staging(&self) {
+        self.courier.staging.trim();
     }
 }
 

@@ -2,6 +2,8 @@
 //! whole words.
 #![expect(unsafe_code, reason = "hands bytes that holds keep to the device and to staging memory")]
 
+use std::time::Duration;
+
 use smallvec::SmallVec;
 use tenure_memory::{Access, Allocator, Buffer, DeviceFault, Held, Hold, Piece, Request, Result};
 
@@ -10,6 +12,10 @@ use crate::device::{Device, Work};
 
 /// Bytes that are staged at a time: enough that the queue's overhead does not count.
 pub(crate) const STAGE: usize = 4 << 20;
+
+/// Bytes of staging memory that are kept without use, and beyond that for how long.
+const KEPT: usize = 16 * STAGE;
+const IDLE: Duration = Duration::from_secs(10);
 
 /// What goes through staging memory.
 pub(crate) enum Staged<'a> {
@@ -63,6 +69,9 @@ impl Drop for Underway<'_> {
 
 impl Courier {
     pub(crate) fn stage(&self, bytes: usize) -> Result<Buffer> {
+        if self.staging.report().kept_bytes > KEPT {
+            self.staging.trim_idle(IDLE);
+        }
         let raw = self.staging.allocate(&Request::new(bytes)?)?;
         Buffer::from_raw(raw).slice(0..bytes)
     }

@@ -162,6 +162,31 @@ fn large_copies_are_staged_in_lots_without_allocating() {
     assert_eq!((gpu.heaps(), device.allocated()), (heaps, allocated));
 }
 
+#[test]
+fn large_pictures_that_are_turned_are_staged_without_allocating() {
+    let (_, gpu) = quick();
+    // More than staging memory keeps of what is not in use.
+    let here = numbers(&[6000, 6000]);
+    let turned = here.permute(&[1, 0]).unwrap();
+    let there =
+        Tensor::<u16>::new_in(&*gpu.allocator(Device).unwrap(), &[6000, 6000], None).unwrap();
+    let back = Tensor::<u16>::new(&[6000, 6000], Some(Mem), None).unwrap();
+    let round = || {
+        there.copy_from(&turned).unwrap();
+        back.copy_from(&there.permute(&[1, 0]).unwrap()).unwrap();
+    };
+    round();
+    assert!(*back.map_read().unwrap().as_slice() == *here.map_read().unwrap().as_slice());
+    let warm = gpu.staging();
+    round();
+    round();
+    let now = gpu.staging();
+    assert_eq!((now.misses, now.given_up, now.kept), (warm.misses, 0, warm.kept), "{now}");
+    assert!(now.kept_bytes > 64 << 20, "{now}");
+    gpu.trim_staging();
+    assert_eq!(gpu.staging().kept_bytes, 0);
+}
+
 /// A view of some tensor of six by eight by four elements, by numbers.
 fn shape(tensor: &Tensor<u16>, turn: usize, (a, b): (usize, usize), thin: bool) -> Tensor<u16> {
     let orders: [[usize; 3]; 6] =
