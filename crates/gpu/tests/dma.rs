@@ -12,7 +12,8 @@ use tenure_gpu::vulkan::Vulkan;
 use tenure_gpu::{Device as _, FdKind, Gpu};
 use tenure_memory::Access::{KernelRead, KernelWrite};
 use tenure_memory::TensorMemory::{Device, Dma};
-use tenure_memory::{Protection, import};
+use tenure_memory::kind::allocator;
+use tenure_memory::{Buffer, CpuAccess, Protection, Request, import};
 use tenure_tensor::{DType, Layout, PixelFormat, Tensor};
 
 #[path = "common/devices.rs"]
@@ -56,6 +57,23 @@ fn a_dma_buf_is_imported_once_and_not_copied() {
     let part = frame.slice(0, 10..20).unwrap();
     gpu.to(&part, Device).unwrap();
     assert_eq!(gpu.imports().imported, 2);
+}
+
+#[test]
+#[ignore = "needs DMA-BUF, and a driver that imports it"]
+fn a_dma_buf_without_an_address_is_copied_by_the_device() {
+    let gpu = tenure_gpu::vulkan::open(0).unwrap();
+    let request = Request::new(6000).unwrap().with_cpu(CpuAccess::None);
+    let raw = allocator(Dma).unwrap().allocate(&request).unwrap();
+    let layout = Layout::contiguous(DType::U16, &[3000]).unwrap();
+    let frame = Tensor::<u16>::from_buffer(Buffer::from_raw(raw), layout).unwrap();
+    assert!(frame.map_read().is_err());
+    let there = gpu.to(&numbers(&[3000]), Device).unwrap();
+    frame.copy_from(&there).unwrap();
+    there.fill(0).unwrap();
+    there.copy_from(&frame).unwrap();
+    assert_eq!(values(&there), values(&numbers(&[3000])));
+    assert_eq!((gpu.imports().imported, gpu.staging().misses), (1, 0));
 }
 
 #[test]
