@@ -80,12 +80,12 @@ pub(crate) fn tasks() -> Vec<Task> {
 /// What the names of these rows begin with, to choose them by.
 const ANY_SIZE: &str = "any size";
 
-/// Sizes in no simple ratio to the source; one is larger than it.
+/// Sizes in no simple ratio to the source, some of them larger than it.
 fn any_sizes() -> impl Iterator<Item = Task> {
     let sources: [(&str, _, &[usize]); 4] = [
-        ("480p", VGA, &[300, 320, 416, 800]),
-        ("720p", HD, &[300, 416, 1080]),
-        ("1080p", FULL_HD, &[300, 800, 1080]),
+        ("480p", VGA, &[300, 320, 416, 500, 800, 1280]),
+        ("720p", HD, &[300, 416, 800, 1080, 1600]),
+        ("1080p", FULL_HD, &[100, 224, 300, 800, 1080, 1500]),
         ("4K", UHD, &[416, 1080]),
     ];
     sources.into_iter().flat_map(|(name, size, sides)| {

@@ -85,10 +85,10 @@ fn check(processor: &ImageProcessor) {
     assert_eq!(COUNT.load(Ordering::Relaxed) - before, 0, "planes apart");
 
     for (from, to, dtype, convert) in cases {
-        // Reduced a hundred times: many rows make one.
-        for size in [(1280, 720), (3200, 3200)] {
+        // Reduced a hundred times, where many rows make one, and made larger.
+        for (size, side) in [((1280, 720), 32), ((3200, 3200), 32), ((320, 240), 400)] {
             let source = image(size.0, size.1, from, DType::U8);
-            let mut target = image(32, 32, to, dtype);
+            let mut target = image(side, side, to, dtype);
             let mut convert_once = || {
                 processor.convert(&source, &mut target, &convert).unwrap();
             };

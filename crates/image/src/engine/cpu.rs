@@ -20,6 +20,7 @@ mod feed;
 mod fill;
 mod finish;
 mod fixed;
+mod gathered;
 mod kernels;
 mod picked;
 mod prepare;

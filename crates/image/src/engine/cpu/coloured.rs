@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use crate::engine::cpu::finish::Ending;
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::Coloured;
 use crate::engine::cpu::prepare::Tile;
@@ -16,17 +17,20 @@ impl Strip<'_> {
     /// As [`Strip::run`].
     pub(super) unsafe fn store_coloured_row(
         &self,
+        ending: &Ending,
         tile: &Tile,
         row: usize,
         numbers: &[i16],
     ) -> bool {
-        if self.pass.mixture.is_none() {
+        let (Some((mixture, real)), Some((first, strides))) = (&self.pass.mixture, &ending.out)
+        else {
             return false;
-        }
-        let n = tile.outputs.len();
-        let from = self.before_matrix().map(|start| &numbers[start..][..n]);
-        // SAFETY: the caller's promise.
-        unsafe { self.store_coloured(from, n, (self.pass.left + tile.outputs.start, row)) };
+        };
+        let pixels = tile.outputs.len();
+        let coloured = Coloured { from: ending.parts(numbers, pixels), mixture, pixels };
+        let out = first.down(row, *strides);
+        // SAFETY: the content rectangle is inside the destination, which is held to write.
+        unsafe { (self.kernels.store_coloured)(coloured, *real, out) };
         true
     }
 

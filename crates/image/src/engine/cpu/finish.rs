@@ -8,15 +8,32 @@ use crate::engine::cpu::kernels::{Columns, Finished, Out};
 use crate::engine::cpu::prepare::{How, Store, Tile};
 use crate::engine::cpu::strip::{Strip, parts};
 
+/// Where the rows of a tile come from and go to.
+pub(super) struct Ending {
+    /// Where the three components are before the colour matrix.
+    from: [usize; 3],
+    /// Where red, green and blue of the first row are stored, and bytes from one row to the next.
+    pub(super) out: Option<(Out, [usize; 3])>,
+    flip: u8,
+}
+
+impl Ending {
+    /// A row's part of the numbers of each component.
+    pub(super) fn parts<'n>(&self, numbers: &'n [i16], pixels: usize) -> [&'n [i16]; 3] {
+        let part = |start: usize| &numbers[start..][..pixels];
+        let [a, b, c] = self.from;
+        [part(a), part(b), part(c)]
+    }
+}
+
 impl Strip<'_> {
     /// Where the numbers of a component are before the colour matrix.
     pub(super) fn plain(&self, component: usize) -> usize {
         let scratch = &self.pass.scratch;
         let regular = self.pass.regular.as_ref().and_then(|all| all.get(component));
+        let resized = matches!(regular, Some(Some(_))) || self.pass.gathered.is_some();
         match (self.pass.along.get(component), self.pass.straight) {
-            (Some(Some(_)), true) if matches!(regular, Some(Some(_))) => {
-                scratch.resized[component].start
-            }
+            (Some(Some(_)), true) if resized => scratch.resized[component].start,
             (Some(Some(_)), true) => scratch.rows[component].start + scratch.skip[component],
             (Some(Some(_)), false) => scratch.resized[component].start,
             _ => scratch.opaque.start,
@@ -64,9 +81,38 @@ impl Strip<'_> {
         self.finished(component) == self.pass.scratch.opaque.start
     }
 
+    /// What is the same for all rows of a tile: to find it anew for each would take a tenth of the
+    /// time of small pictures.
+    pub(super) fn ending(&self, tile: &Tile) -> Ending {
+        let out = self.out(self.pass.left + tile.outputs.start, 0);
+        Ending { from: self.before_matrix(), out, flip: self.pass.flip() }
+    }
+
+    /// Puts a row through the matrix and stores it.
+    ///
     /// # Safety
     /// As [`Strip::run`].
-    pub(super) unsafe fn store_row(&self, tile: &Tile, row: usize, numbers: &[i16]) {
+    pub(super) unsafe fn finish_row(
+        &self,
+        ending: &Ending,
+        tile: &Tile,
+        row: usize,
+        numbers: &mut [i16],
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !self.store_rgb(ending, tile, row, numbers)
+                && !self.store_coloured_row(ending, tile, row, numbers)
+            {
+                self.colour(tile.outputs.len(), numbers);
+                self.store_row(tile, row, numbers);
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`Strip::run`].
+    unsafe fn store_row(&self, tile: &Tile, row: usize, numbers: &[i16]) {
         for store in &self.pass.stores {
             let n = tile.outputs.len();
             let row_of = |index: usize| &numbers[self.finished(index)..][..n];
@@ -80,21 +126,21 @@ impl Strip<'_> {
     ///
     /// # Safety
     /// As [`Strip::run`].
-    pub(super) unsafe fn store_rgb(&self, tile: &Tile, row: usize, numbers: &[i16]) -> bool {
+    unsafe fn store_rgb(&self, ending: &Ending, tile: &Tile, row: usize, numbers: &[i16]) -> bool {
         let (pass, pixels) = (self.pass, tile.outputs.len());
+        let Some((first, strides)) = &ending.out else { return false };
         let kernel = self.kernels.store_rgb.filter(|_| pass.rgb_bytes && pixels >= 2 * LANES);
         let Some(kernel) = kernel else { return false };
-        let Some((out, _)) = self.out(pass.left + tile.outputs.start, row) else { return false };
-        let row = Columns {
-            from: self.before_matrix().map(|start| &numbers[start..][..pixels]),
+        let columns = Columns {
+            from: ending.parts(numbers, pixels),
             matrix: pass.matrix.as_ref(),
             fraction: pass.fraction,
-            flip: pass.flip(),
+            flip: ending.flip,
             rows: 1,
             pixels,
         };
         // SAFETY: the content rectangle is inside the destination, which is held to write.
-        unsafe { kernel(row, out) };
+        unsafe { kernel(columns, first.down(row, *strides)) };
         true
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::colour::Matrix;
-use crate::engine::cpu::kernels::Tap;
+use crate::engine::cpu::kernels::{Band, Sum, Tap};
 use crate::engine::cpu::walk::Walk;
 use crate::taps::Taps;
 
@@ -17,25 +17,36 @@ pub(crate) fn fraction_bits(above_255: bool) -> u32 {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Digits {
     pub(crate) fraction: u32,
-    /// Whether a tenth of a code would be seen.
-    pub(crate) exact: bool,
+    pub(crate) care: Care,
+}
+
+/// What would be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Care {
+    /// Half of a code.
+    Codes,
+    /// A fifth of a code.
+    Parts,
+    /// A tenth of a code.
+    SmallParts,
 }
 
 impl Digits {
     /// Most source rows that are summed in 16 bits: every product loses up to one of the last bit,
     /// half of which is known.
     fn narrow_down(self) -> usize {
-        match (self.exact, self.fraction) {
-            (true, 7..) => 12,
-            (true, _) => 2,
-            (false, 7..) => 32,
-            (false, _) => 24,
+        match (self.care, self.fraction) {
+            (Care::SmallParts, 7..) => 12,
+            (Care::SmallParts, _) => 2,
+            (Care::Parts, 7..) => 32,
+            (Care::Codes, 7..) => 48,
+            (_, _) => 24,
         }
     }
 
     /// Most samples along a row that are summed in 16 bits: every product is rounded.
     fn narrow_along(self) -> usize {
-        if self.exact && self.fraction < 7 { 2 } else { 16 }
+        if self.care == Care::SmallParts && self.fraction < 7 { 2 } else { 16 }
     }
 }
 
@@ -83,6 +94,19 @@ impl Vertical {
         let Some(&(end, begin)) = self.ends.get(output) else { return (&[], 0) };
         let start = output.checked_sub(1).map_or(0, |before| self.ends[before].0);
         (&self.taps[start..end], begin)
+    }
+
+    /// The sums of some output rows; `sum` tells all but their taps.
+    pub(crate) fn band<'a>(&'a self, sum: Sum<'a>, rows: &Range<usize>) -> Band<'a> {
+        let start = rows.start.checked_sub(1).map_or(0, |before| self.ends[before].0);
+        let steps = self.walk.as_ref().and_then(|walk| walk.steps(rows));
+        Band { sum, taps: &self.taps, start, ends: &self.ends[rows.clone()], steps }
+    }
+
+    /// The most source rows that an output row is made of.
+    pub(crate) fn most(&self) -> usize {
+        let starts = [0].into_iter().chain(self.ends.iter().map(|(end, _)| *end));
+        self.ends.iter().zip(starts).map(|((end, _), start)| end - start).max().unwrap_or(0)
     }
 
     /// Whether every output row is a source row.
@@ -176,7 +200,7 @@ fn room(taps: &Taps, most: u32, limit: f64) -> u32 {
 
 /// Weights as integers, `stride` for each output. Running sums are rounded, not weights alone, so
 /// that the sum is exact and neighbours make up for each other.
-fn rounded(taps: &Taps, stride: usize, bits: u32) -> Vec<i32> {
+pub(crate) fn rounded(taps: &Taps, stride: usize, bits: u32) -> Vec<i32> {
     let one = f64::from(1u32 << bits);
     let mut all = vec![0; taps.first.len() * stride];
     for (weights, into) in taps.weights.chunks(taps.count.max(1)).zip(all.chunks_mut(stride)) {
@@ -235,7 +259,7 @@ mod tests {
                 let (all, out) =
                     (Samples::new(0, pixels, 1, None), Samples::new(0, outputs, 1, None));
                 let taps = Taps::new(filter, &axis, &all, &out);
-                let digits = Digits { fraction: 7, exact: false };
+                let digits = Digits { fraction: 7, care: Care::Codes };
                 let vertical = Vertical::new(&taps, digits, 22);
                 let horizontal = Horizontal::new(&taps, digits);
                 for output in 0..outputs {

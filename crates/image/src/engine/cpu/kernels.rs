@@ -4,6 +4,7 @@
 //! tests compare each with [`portable`].
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
+mod gathering;
 pub(crate) mod portable;
 
 #[cfg(target_arch = "x86_64")]
@@ -14,6 +15,8 @@ pub(crate) mod neon;
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use gathering::{Gather, Gathering, KEPT, KeptRows, Terms};
 
 /// A source row and its weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +33,13 @@ impl Tap {
     pub(crate) fn new(row: usize, weight: i32) -> Tap {
         let twice = (weight.unsigned_abs() & 0xffff).wrapping_mul(0x1_0001);
         Tap { row: row as u32, twice, negative: weight < 0 }
+    }
+
+    /// The weight as a number of 16 bits with its sign; one itself, which does not fit, is a little
+    /// less.
+    #[inline]
+    pub(crate) fn narrow(&self) -> i16 {
+        self.weight().clamp(-32768, 32767) as i16
     }
 
     pub(crate) fn weight(&self) -> i32 {
@@ -69,18 +79,6 @@ impl Sum<'_> {
     pub(crate) fn row(&self, tap: &Tap) -> *const u8 {
         self.first.wrapping_add(tap.row as usize * self.stride)
     }
-
-    /// Bytes from the first to the last row that a band is made of.
-    fn reach(all: &[Sum<'_>; LANES]) -> usize {
-        let (mut first, mut last) = (u32::MAX, 0);
-        // Rows of a sum rise.
-        for taps in all.iter().map(|sum| sum.taps) {
-            if let (Some(one), Some(other)) = (taps.first(), taps.last()) {
-                (first, last) = (first.min(one.row), last.max(other.row));
-            }
-        }
-        last.saturating_sub(first) as usize * all[0].stride
-    }
 }
 
 /// The weights of a source row in the two output rows that it is part of, each twice as in [`Tap`].
@@ -103,12 +101,49 @@ pub(crate) struct Steps<'a> {
     pub(crate) ends: &'a [usize],
 }
 
-/// What a band is made of.
+/// What a band is made of: up to [`LANES`] sums of rows, and sums of nothing beyond them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Band<'a> {
-    pub(crate) sums: &'a [Sum<'a>; LANES],
-    /// The same in another order, where that is known. Sums of nothing follow the rows of it.
+    /// All but the taps.
+    pub(crate) sum: Sum<'a>,
+    /// The taps of all sums, from this one on, and for each where its own end and what it begins
+    /// with. Source rows rise from sum to sum, or fall.
+    pub(crate) taps: &'a [Tap],
+    pub(crate) start: usize,
+    pub(crate) ends: &'a [(usize, i16)],
+    /// The same in another order, where that is known.
     pub(crate) steps: Option<Steps<'a>>,
+}
+
+impl<'a> Band<'a> {
+    /// One of the sums.
+    #[inline]
+    pub(crate) fn lane(&self, lane: usize) -> Sum<'a> {
+        let Some(&(end, begin)) = self.ends.get(lane) else {
+            return Sum { taps: &[], begin: 0, ..self.sum };
+        };
+        let start = lane.checked_sub(1).map_or(self.start, |before| self.ends[before].0);
+        Sum { taps: &self.taps[start..end], begin, ..self.sum }
+    }
+
+    /// The first and the last sum.
+    fn outer(&self) -> [&'a [Tap]; 2] {
+        [self.lane(0).taps, self.lane(self.ends.len().saturating_sub(1)).taps]
+    }
+
+    /// Bytes from the first to the last source row.
+    fn reach(&self) -> usize {
+        let rows = |taps: &[Tap]| Some((taps.first()?.row, taps.last()?.row));
+        let [Some(one), Some(other)] = self.outer().map(rows) else { return 0 };
+        (one.1.max(other.1) - one.0.min(other.0)) as usize * self.sum.stride
+    }
+
+    /// Source rows from one sum to the next, rounded up.
+    #[cfg(target_arch = "x86_64")]
+    fn advance(&self) -> usize {
+        let [one, other] = self.outer().map(|taps| taps.first().map_or(0, |tap| tap.row));
+        (other.saturating_sub(one) as usize).div_ceil(self.ends.len().max(2) - 1)
+    }
 }
 
 /// Some outputs of a table along the row.
@@ -254,6 +289,23 @@ pub(crate) enum Out {
     Packed { at: *mut u8, blue_first: bool },
 }
 
+impl Out {
+    /// The same as many rows further down.
+    #[inline]
+    pub(crate) fn down(self, rows: usize, [a, b, c]: [usize; 3]) -> Out {
+        match self {
+            Out::Planes([x, y, z]) => Out::Planes([
+                x.wrapping_add(rows * a),
+                y.wrapping_add(rows * b),
+                z.wrapping_add(rows * c),
+            ]),
+            Out::Packed { at, blue_first } => {
+                Out::Packed { at: at.wrapping_add(rows * a), blue_first }
+            }
+        }
+    }
+}
+
 /// The loops of one instruction set.
 ///
 /// # Safety of all of them
@@ -274,7 +326,7 @@ pub(crate) struct Kernels {
     pub(crate) split_triples: unsafe fn(&[i16], [&mut [i16]; 3]),
     /// As `bytes` for a band of [`LANES`] rows, which become columns of [`LANES`] numbers each.
     /// There is room for the rows, `stride` apart.
-    pub(crate) band: unsafe fn(Band<'_>, &mut [i16], usize, &mut [i16]),
+    pub(crate) band: unsafe fn(&Band<'_>, &mut [i16], usize, &mut [i16]),
     /// Rows of numbers, `stride` apart, to columns of [`LANES`] numbers each.
     pub(crate) to_columns: unsafe fn(&[i16], usize, &mut [i16]),
     /// Columns of [`LANES`] numbers each to rows, `stride` apart.
@@ -285,6 +337,12 @@ pub(crate) struct Kernels {
     /// The sum of rows that begin at these places, each with its weight: products are rounded one
     /// by one, as those of `horizontal` are.
     pub(crate) weighted: unsafe fn(&[i16], &[Place], &mut [i16]),
+    /// Samples of rows of bytes, one for each component, gathered and summed into as many rows of
+    /// numbers with seven bits after the point; with a matrix, one row of luma into one and two of
+    /// chroma into three.
+    pub(crate) gather: unsafe fn(&Gather, &Gathering<'_>, &mut [i16]),
+    /// Sums of rows, stored.
+    pub(crate) store_terms: unsafe fn(&Terms<'_>, Out),
     /// A band of at least [`LANES`] columns through a matrix and stored as bytes; where there is
     /// none, `matrix`, `to_rows` and `store_bytes` do it.
     pub(crate) store_columns: Option<StoreKernel>,

@@ -9,8 +9,9 @@ use crate::component::{Component, components};
 use crate::engine::cpu::direct::{self, Chroma};
 use crate::engine::cpu::feed::Feed;
 use crate::engine::cpu::fixed::{
-    Digits, FixedMatrix, Horizontal, LANES, MATRIX_COST, fraction_bits,
+    Care, Digits, FixedMatrix, Horizontal, LANES, MATRIX_COST, fraction_bits,
 };
+use crate::engine::cpu::gathered::{self, Gathered};
 use crate::engine::cpu::kernels::{Mixture, Real, Scale};
 use crate::engine::cpu::picked;
 use crate::engine::cpu::regular::{self, Regular};
@@ -43,6 +44,8 @@ pub(crate) struct Pass {
     pub(crate) straight: bool,
     /// The last of these, for each component.
     pub(crate) regular: Option<Vec<Option<Regular>>>,
+    /// How rows are resized along before they are summed, where they stay rows so.
+    pub(crate) gathered: Option<Gathered>,
     /// Whether luma may go straight to red, green and blue, and how chroma joins it.
     pub(crate) direct: Option<Chroma>,
     pub(crate) matrix: Option<FixedMatrix>,
@@ -131,7 +134,7 @@ impl Pass {
             .enumerate()
             .map(|(index, component)| needs(index).then(|| recipe.taps(component, target)))
             .collect();
-        let digits = Digits { fraction: sum_fraction, exact: shows_little(recipe) };
+        let digits = Digits { fraction: sum_fraction, care: care(recipe) };
         let mut feeds = Feed::all(recipe.source.format, &taps, digits);
         let mut along: Vec<Option<Horizontal>> = taps
             .iter()
@@ -158,6 +161,11 @@ impl Pass {
             .then(|| tiles(&feeds, &along, across, true))
             .and_then(|whole| regular::find(&feeds, &along, whole.first()?));
         straight |= regular.is_some();
+        let gathered = (!straight && !recipe.geometry.transposed && sum_fraction == 7)
+            .then(|| gathered::find(&feeds, &taps, source, recipe.source.width))
+            .flatten()
+            .map(|sets| Gathered::new(sets, matrix.as_ref(), &stores));
+        straight |= gathered.is_some();
         let tiles = tiles(&feeds, &along, across, straight);
         let fraction = if matrix.is_some() { sum_fraction - MATRIX_COST } else { sum_fraction };
         let content = recipe.geometry.content;
@@ -169,6 +177,7 @@ impl Pass {
             along,
             straight,
             regular,
+            gathered,
             direct,
             matrix,
             mixture,
@@ -232,10 +241,15 @@ fn tiles(feeds: &[Feed], along: &[Option<Horizontal>], across: usize, straight: 
     (0..across).step_by(step).map(cut).collect()
 }
 
-/// Whether numbers with a point are stored that are far from each other for neighbouring codes.
-fn shows_little(recipe: &Recipe) -> bool {
+/// What would be seen of the numbers that are stored: more of those with a point, and the more the
+/// farther they are from each other for neighbouring codes.
+fn care(recipe: &Recipe) -> Care {
     let far = recipe.affine.multiply.iter().any(|code| code.abs() > FAR);
-    far && matches!(recipe.target.dtype, DType::F32 | DType::F16 | DType::Bf16)
+    match recipe.target.dtype {
+        DType::F32 | DType::F16 | DType::Bf16 if far => Care::SmallParts,
+        DType::F32 | DType::F16 | DType::Bf16 => Care::Parts,
+        _ => Care::Codes,
+    }
 }
 
 /// Between neighbouring codes: from here on a sixth of it, what long sums may lose, is more than

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::engine::cpu::direct::MARGIN;
 use crate::engine::cpu::fixed::LANES;
+use crate::engine::cpu::kernels::{KEPT, KeptRows};
 use crate::engine::cpu::picked;
 use crate::engine::cpu::prepare::Pass;
 
@@ -20,6 +21,8 @@ pub(crate) struct Scratch {
     pub(crate) skip: [usize; 4],
     /// Where outputs have the same weights: rows that each component's samples are dealt out to.
     pub(crate) dealt: [Rows; 4],
+    /// Where rows are resized along first: source rows that are kept.
+    pub(crate) kept: [KeptRows; 4],
     /// Bands in columns.
     pub(crate) columns: [Range<usize>; 4],
     /// Columns, or rows, of the output's width, and where the first of them are: after all columns.
@@ -74,7 +77,9 @@ impl Pass {
     /// Finds places in the scratch memory for the largest tile.
     pub(super) fn lay_out(&mut self) {
         let outputs = self.tiles.iter().map(|tile| tile.outputs.len()).max().unwrap_or(0);
-        if self.straight {
+        if self.gathered.is_some() {
+            self.lay_out_gathered(outputs);
+        } else if self.straight {
             self.lay_out_rows(outputs);
         } else {
             self.lay_out_bands(outputs);
@@ -121,6 +126,21 @@ impl Pass {
             }
         }
         scratch.mixed = [0, 1].map(|_| scratch.take(mixed).start);
+    }
+
+    /// For rows that are resized along first.
+    fn lay_out_gathered(&mut self, outputs: usize) {
+        let (scratch, sets) =
+            (&mut self.scratch, || self.gathered.iter().flat_map(|all| &all.sets));
+        for set in sets() {
+            for &index in &set.outs {
+                let Rows { start, stride } = scratch.take_rows(set.row_numbers(), KEPT);
+                scratch.kept[index] = KeptRows { start, stride };
+            }
+        }
+        for &index in sets().flat_map(|set| &set.outs) {
+            scratch.resized[index] = scratch.take(outputs);
+        }
     }
 
     /// For bands of rows that become columns.

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::engine::cpu::feed::{Feed, Shape};
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::{Along, Band, Kernels, Sum};
+use crate::engine::cpu::kernels::{Along, Kernels, Sum};
 use crate::engine::cpu::prepare::{Pass, Tile};
 use crate::held::PlaneAddress;
 
@@ -71,25 +71,29 @@ impl Strip<'_> {
             // SAFETY: the caller's promise.
             return unsafe { self.run_direct(rows, tile, chroma, numbers) };
         }
-        let band = if pass.straight { 1 } else { LANES };
-        for start in rows.clone().step_by(band) {
-            let rows = start..(start + band).min(rows.end);
+        if let (Some(gathered), Some(tile)) = (&pass.gathered, pass.tiles.first()) {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run_gathered(rows, tile, gathered, numbers) };
+        }
+        if let (true, Some(tile)) = (pass.straight, pass.tiles.first()) {
+            let ending = self.ending(tile);
+            for row in rows {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match &pass.regular {
+                        Some(regular) => self.resize_row(regular, tile, row, numbers),
+                        None => self.sum_rows(tile, 0, row, picked, numbers),
+                    }
+                    self.finish_row(&ending, tile, row, numbers);
+                }
+            }
+            return;
+        }
+        for start in rows.clone().step_by(LANES) {
+            let rows = start..(start + LANES).min(rows.end);
             for tile in &pass.tiles {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    if pass.straight {
-                        match &pass.regular {
-                            Some(regular) => self.resize_row(regular, tile, rows.start, numbers),
-                            None => self.sum_rows(tile, 0, rows.start, picked, numbers),
-                        }
-                        if !self.store_rgb(tile, rows.start, numbers)
-                            && !self.store_coloured_row(tile, rows.start, numbers)
-                        {
-                            self.colour(tile.outputs.len(), numbers);
-                            self.store_row(tile, rows.start, numbers);
-                        }
-                        continue;
-                    }
                     self.resize(tile, &rows, numbers);
                     if !self.store_columns(tile, &rows, numbers)
                         && !self.store_coloured_band(tile, &rows, numbers)
@@ -160,24 +164,17 @@ impl Strip<'_> {
         let [band_rows, columns] = parts(numbers, [band.all(), columns]);
         let n = groups.len() * feed.shape.numbers();
         let columns = &mut columns[..n * LANES];
-        // Rows beyond the last are sums of nothing.
-        let sums: [Sum<'_>; LANES] = std::array::from_fn(|lane| {
-            let row = rows.start + lane;
-            let (taps, begin) = if row < rows.end { feed.vertical.taps(row) } else { (&[][..], 0) };
-            Sum { taps, begin, ..sum }
-        });
+        let all = feed.vertical.band(sum, rows);
         // SAFETY: the groups lie inside the rows of a held plane, and the rows of the scratch
         // memory are at least as long.
         unsafe {
             if feed.shape.is_words() {
-                for (sum, row) in sums.iter().zip(band_rows.chunks_mut(band.stride)) {
-                    (self.kernels.words)(*sum, &mut row[..n]);
+                for (lane, row) in band_rows.chunks_mut(band.stride).take(LANES).enumerate() {
+                    (self.kernels.words)(all.lane(lane), &mut row[..n]);
                 }
                 (self.kernels.to_columns)(band_rows, band.stride, columns);
             } else {
-                let steps = feed.vertical.walk.as_ref().and_then(|walk| walk.steps(rows));
-                let all = Band { sums: &sums, steps };
-                (self.kernels.band)(all, band_rows, band.stride, columns);
+                (self.kernels.band)(&all, band_rows, band.stride, columns);
             }
         }
     }

@@ -143,3 +143,55 @@ fn turned_by_a_quarter() {
         }
     }
 }
+
+/// Whether rows are resized along first, and whether through the matrix before they are summed.
+fn is_gathered(
+    size: (usize, usize),
+    into: (usize, usize),
+    from: PixelFormat,
+    to: &Convert,
+) -> Option<bool> {
+    let source = image(size.0, size.1, from, DType::U8);
+    let target = image(into.0, into.1, PixelFormat::Rgb, DType::U8);
+    let job = Job::new(&source, &target, to).unwrap();
+    let passes = Prepared::new(&job.recipe).passes;
+    passes.first().and_then(|pass| pass.gathered.as_ref()).map(|gathered| gathered.terms)
+}
+
+#[test]
+fn larger_and_a_little_smaller() {
+    use PixelFormat::*;
+    let sizes = [(17, 16), (20, 33), (33, 20), (64, 90), (100, 70), (70, 200), (16, 300)];
+    for filter in [Filter::Antialiased, Filter::Bilinear, Filter::Area] {
+        let convert = Convert::new().with_filter(filter);
+        for (width, into) in sizes {
+            for from in [Nv12, Nv21, Nv16, Nv24, I420, Grey, PlanarRgb, Yuyv, Uyvy, Rgb, Bgra] {
+                for to in [Rgb, Bgr, PlanarRgb, PlanarRgba, Grey, Rgba, Nv12] {
+                    compare_sizes((width, 9), (into, 13), from, to, &convert);
+                }
+                compare_sizes((width, 9), (into, 7), from, Rgb, &convert);
+            }
+        }
+    }
+    let antialiased = Convert::new().with_filter(Filter::Antialiased);
+    for from in [Nv12, Nv21, Nv16, I420] {
+        assert_eq!(is_gathered((64, 9), (90, 13), from, &antialiased), Some(true), "{from}");
+        assert_eq!(is_gathered((64, 9), (50, 7), from, &antialiased), Some(true), "{from}");
+    }
+    assert_eq!(is_gathered((64, 9), (90, 13), Grey, &antialiased), Some(false));
+    assert_eq!(is_gathered((64, 9), (90, 13), PlanarRgb, &antialiased), Some(false));
+    // Samples that are too far from each other, or too many, or too few.
+    assert_eq!(is_gathered((64, 9), (30, 7), Nv12, &antialiased), None);
+    assert_eq!(is_gathered((64, 9), (60, 3), Nv12, &antialiased), None);
+    assert_eq!(is_gathered((64, 9), (60, 7), Rgba, &antialiased), None);
+    assert_eq!(is_gathered((15, 9), (60, 7), Nv12, &antialiased), None);
+    // A part of the picture, whose neighbours do not count, at any place, and mirrors.
+    for left in 0..5 {
+        let cropped = antialiased.clone().with_crop(Region::new(left, 1, 80, 8));
+        compare_sizes((93, 11), (100, 14), Nv12, Bgra, &cropped);
+        compare_sizes((93, 11), (100, 14), I420, Rgb, &cropped);
+        compare_sizes((93, 11), (100, 14), Nv12, PlanarRgb, &cropped.with_flips(true, true));
+    }
+    let mirrored = antialiased.with_flips(true, true);
+    compare_sizes((64, 60), (90, 50), Nv12, Rgb, &mirrored);
+}

@@ -11,6 +11,7 @@ use super::Kernels;
 mod band;
 mod between;
 mod finish;
+mod gather;
 mod horizontal;
 mod lanes;
 mod matrix;
@@ -20,6 +21,7 @@ mod store_bytes;
 mod store_coloured;
 mod store_real;
 mod store_rgb;
+mod store_terms;
 mod turn;
 mod turned;
 mod vertical;
@@ -39,6 +41,8 @@ pub(crate) static KERNELS: Kernels = Kernels {
     to_rows: turn::to_rows,
     horizontal: horizontal::horizontal,
     weighted: weighted::weighted,
+    gather: gather::gather,
+    store_terms: store_terms::store_terms,
     matrix: matrix::matrix,
     double: mixed::double,
     mixed: mixed::mixed,

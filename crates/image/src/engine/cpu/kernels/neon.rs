@@ -10,6 +10,7 @@ use super::Kernels;
 
 mod band;
 mod finish;
+mod gather;
 mod horizontal;
 mod lanes;
 mod matrix;
@@ -18,6 +19,7 @@ mod pixel;
 mod store_bytes;
 mod store_coloured;
 mod store_real;
+mod store_terms;
 mod turn;
 mod turned;
 mod vertical;
@@ -37,6 +39,8 @@ pub(crate) static KERNELS: Kernels = Kernels {
     to_rows: turn::to_rows,
     horizontal: horizontal::horizontal,
     weighted: weighted::weighted,
+    gather: gather::gather,
+    store_terms: store_terms::store_terms,
     matrix: matrix::matrix,
     double: mixed::double,
     mixed: mixed::mixed,

@@ -7,6 +7,8 @@ use super::{Along, Band, ChromaRow, Finished, Kernels, Mixed, Out, Place, Real, 
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
 pub(super) mod coloured;
+pub(super) mod gather;
+pub(super) mod terms;
 
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "portable",
@@ -20,6 +22,8 @@ pub(crate) static KERNELS: Kernels = Kernels {
     to_rows,
     horizontal,
     weighted,
+    gather: gather::gather,
+    store_terms: terms::store_terms,
     matrix,
     double,
     mixed,
@@ -137,12 +141,11 @@ pub(super) unsafe fn words(sum: Sum<'_>, out: &mut [i16]) {
 
 /// # Safety
 /// See [`Kernels`].
-unsafe fn band(band: Band<'_>, rows: &mut [i16], stride: usize, columns: &mut [i16]) {
-    let sums = band.sums;
+unsafe fn band(band: &Band<'_>, rows: &mut [i16], stride: usize, columns: &mut [i16]) {
     let n = columns.len() / LANES;
-    for (sum, row) in sums.iter().zip(rows.chunks_mut(stride.max(1))) {
+    for (lane, row) in rows.chunks_mut(stride.max(1)).take(LANES).enumerate() {
         // SAFETY: the caller's promise.
-        unsafe { bytes(*sum, &mut row[..n]) };
+        unsafe { bytes(band.lane(lane), &mut row[..n]) };
     }
     // SAFETY: none is needed.
     unsafe { to_columns(rows, stride, columns) };
@@ -256,7 +259,7 @@ fn component(along: Along<'_>, from: &[i16], out: &mut [i16]) {
 
 /// `(value * factor) >> 15`, rounded.
 #[inline(always)]
-fn part(value: i16, factor: i16) -> i16 {
+pub(super) fn part(value: i16, factor: i16) -> i16 {
     ((i32::from(value) * i32::from(factor) + 0x4000) >> 15) as i16
 }
 

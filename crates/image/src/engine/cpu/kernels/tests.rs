@@ -1,6 +1,7 @@
 //! Each instruction set against plain Rust, at every length around its vectors.
 #![expect(unsafe_code, reason = "calls kernels")]
 
+mod gathered;
 mod stored;
 
 use super::{
@@ -79,10 +80,13 @@ fn sums_of_rows() {
             // SAFETY: as above.
             sums(len, weights, wide, |kernels, sum| unsafe {
                 let (mut rows, mut columns) = (vec![0; (len + 7) * LANES], vec![0; len * LANES]);
-                let fewer = |row: usize| &sum.taps[..row.min(sum.taps.len())];
-                let band = std::array::from_fn(|row| Sum { taps: fewer(row), ..sum });
-                let band = Band { sums: &band, steps: None };
-                (kernels.band)(band, &mut rows, len + 7, &mut columns);
+                // Of none, of one tap, of two, and so on; then of nothing.
+                let taps: Vec<Tap> =
+                    (0..=sum.taps.len()).flat_map(|n| &sum.taps[..n]).copied().collect();
+                let ends: Vec<(usize, i16)> =
+                    (0..=sum.taps.len()).map(|n| (n * (n + 1) / 2, sum.begin)).collect();
+                let band = Band { sum, taps: &taps, start: 0, ends: &ends, steps: None };
+                (kernels.band)(&band, &mut rows, len + 7, &mut columns);
                 columns
             });
         }
@@ -111,35 +115,31 @@ fn sums_in_the_order_of_the_source() {
     let (mut taps, mut ends) = (vec![], vec![]);
     for output in 0..outputs {
         let rows = (3 * output)..(3 * output + weights.len()).min(source);
+        let start = taps.len();
         taps.extend(rows.zip(weights).map(|(row, weight)| Tap::new(row, weight)));
-        ends.push(taps.len());
+        ends.push((taps.len(), (taps.len() - start) as i16 / 2));
     }
-    let walk = Walk::of(&taps, ends.iter().copied()).unwrap();
+    let walk = Walk::of(&taps, ends.iter().map(|(end, _)| *end)).unwrap();
     for len in LENGTHS {
         let plane = bytes(len * source, 9);
-        for rows in [0..1, 0..16, 1..17, 3..19, 15..19, 18..19] {
+        for rows in [0..1usize, 0..16, 1..17, 3..19, 15..19, 18..19] {
             // SAFETY: the plane has a byte for each output in every row.
             both("a band in the order of the source", |kernels| unsafe {
-                let sums = std::array::from_fn(|lane| {
-                    let row = rows.start + lane;
-                    let taps = match row < rows.end {
-                        true => &taps[row.checked_sub(1).map_or(0, |row| ends[row])..ends[row]],
-                        false => &[],
-                    };
-                    Sum {
-                        taps,
-                        bits: 15,
-                        fraction: 7,
-                        wide: false,
-                        signed: false,
-                        begin: Tap::lost(taps),
-                        first: plane.as_ptr(),
-                        stride: len,
-                    }
-                });
+                let sum = Sum {
+                    taps: &[],
+                    bits: 15,
+                    fraction: 7,
+                    wide: false,
+                    signed: false,
+                    begin: 0,
+                    first: plane.as_ptr(),
+                    stride: len,
+                };
+                let start = rows.start.checked_sub(1).map_or(0, |before| ends[before].0);
+                let (ends, steps) = (&ends[rows.clone()], walk.steps(&rows));
+                let band = Band { sum, taps: &taps, start, ends, steps };
                 let (mut scratch, mut columns) = (vec![0; len * LANES], vec![7; len * LANES]);
-                let band = Band { sums: &sums, steps: walk.steps(&rows) };
-                (kernels.band)(band, &mut scratch, len, &mut columns);
+                (kernels.band)(&band, &mut scratch, len, &mut columns);
                 columns
             });
         }

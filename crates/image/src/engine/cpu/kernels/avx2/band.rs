@@ -19,70 +19,101 @@ const FEWER: usize = 2;
 /// table of page addresses covers, beside all else that is in use.
 const NEAR: usize = 30 * 4096;
 
+/// Rows of a band that must be so near for blocks of them to be taken: with every block, rows of the
+/// source are summed again for the first.
+const WORTH_A_WALK: usize = 2;
+
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn band(band: Band<'_>, rows: &mut [i16], stride: usize, columns: &mut [i16]) {
-    let (all, n) = (band.sums, columns.len() / LANES);
-    if all[0].wide || n < 32 * FEWER + 1 || Sum::reach(all) > NEAR {
-        let advance = advance(all);
-        for (sum, row) in all.iter().zip(rows.chunks_mut(stride.max(1))) {
-            // SAFETY: the caller's promise.
-            unsafe { bytes_before(*sum, advance, &mut row[..n]) };
-        }
+pub(super) unsafe fn band(band: &Band<'_>, rows: &mut [i16], stride: usize, columns: &mut [i16]) {
+    let n = columns.len() / LANES;
+    if band.sum.wide || n < 32 * FEWER + 1 || band.reach() > NEAR {
+        // SAFETY: the caller's promise.
+        unsafe { sum_rows(band, n, rows, stride) };
         // SAFETY: the processor has the instructions.
         return unsafe { to_columns(rows, stride, columns) };
     }
     // SAFETY: the caller's promise, with at least one of the smaller blocks.
     unsafe {
-        if let Some(steps) = band.steps {
-            walked::blocks(all, steps, n & !1, columns.as_mut_ptr());
-        } else if all[0].signed {
-            blocks::<true>(all, n & !1, columns.as_mut_ptr())
+        if let Some(steps) = &band.steps {
+            walked::columns(band, steps, n & !1, columns.as_mut_ptr());
+        } else if band.sum.signed {
+            blocks::<true>(band, n & !1, columns.as_mut_ptr())
         } else {
-            blocks::<false>(all, n & !1, columns.as_mut_ptr())
+            blocks::<false>(band, n & !1, columns.as_mut_ptr())
         }
     }
     // Blocks are of whole pairs.
     if !n.is_multiple_of(2) {
-        for (sum, out) in all.iter().zip(&mut columns[(n - 1) * LANES..]) {
+        for (lane, out) in columns[(n - 1) * LANES..].iter_mut().enumerate() {
             // SAFETY: the caller's promise.
-            *out = unsafe { even_of(*sum, n - 1) };
+            *out = unsafe { even_of(band.lane(lane), n - 1) };
         }
+    }
+}
+
+/// Sums that stay rows of `n` numbers.
+///
+/// # Safety
+/// As [`band`].
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn sum_rows(band: &Band<'_>, n: usize, rows: &mut [i16], stride: usize) {
+    let advance = band.advance();
+    let near = NEAR / (advance * band.sum.stride).max(1);
+    let mut done = 0;
+    if let Some(steps) = band.steps.as_ref().filter(|_| n > 32 * FEWER && near >= WORTH_A_WALK) {
+        assert!(rows.len() >= LANES * stride && stride >= n);
+        // SAFETY: the caller's promise.
+        unsafe { walked::rows(band, steps, near, n & !1, (rows.as_mut_ptr(), stride)) };
+        done = band.ends.len();
+        for lane in (0..done).filter(|_| !n.is_multiple_of(2)) {
+            // SAFETY: the caller's promise.
+            rows[lane * stride + n - 1] = unsafe { even_of(band.lane(lane), n - 1) };
+        }
+    }
+    for (lane, row) in rows.chunks_mut(stride.max(1)).take(LANES).enumerate().skip(done) {
+        // SAFETY: the caller's promise.
+        unsafe { bytes_before(band.lane(lane), advance, &mut row[..n]) };
     }
 }
 
 /// # Safety
 /// As [`band`], for `n` columns, an even number of at least those of the smaller block.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn blocks<const SIGNED: bool>(all: &[Sum<'_>; LANES], n: usize, columns: *mut i16) {
+unsafe fn blocks<const SIGNED: bool>(band: &Band<'_>, n: usize, columns: *mut i16) {
+    let all = std::array::from_fn(|lane| band.lane(lane));
+    let next_band = LANES * band.advance() * band.sum.stride;
+    let ahead = |end: usize| if end < n { end } else { next_band };
     let mut at = 0;
     // The last one ends with the row and may be summed again in part.
     // SAFETY: blocks end at n at most.
     unsafe {
         while at + 32 * VECTORS <= n {
-            block::<VECTORS, SIGNED>(all, at, n, columns);
+            block::<VECTORS, SIGNED>(&all, at, ahead(at + 32 * VECTORS), columns);
             at += 32 * VECTORS;
         }
         while at < n {
-            block::<FEWER, SIGNED>(all, at.min(n - 32 * FEWER), n, columns);
+            let here = at.min(n - 32 * FEWER);
+            block::<FEWER, SIGNED>(&all, here, ahead(here + 32 * FEWER), columns);
             at += 32 * FEWER;
         }
     }
 }
 
 /// # Safety
-/// As [`band`], with `N` vectors of bytes from `at` on in every row, of `n` bytes in all.
+/// As [`band`], with `N` vectors of bytes from `at` on in every row. As many from `ahead` on are
+/// fetched meanwhile: frames from a camera are in no cache, and steps from row to row are too short
+/// for the processor to guess what comes next: the next block, or the first one of the next band.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 unsafe fn block<const N: usize, const SIGNED: bool>(
     all: &[Sum<'_>; LANES],
     at: usize,
-    n: usize,
+    ahead: usize,
     columns: *mut i16,
 ) {
     let mut squares: Squares<N> = [[[MaybeUninit::uninit(); LANES]; 2]; N];
-    let ahead = ahead::<N>(all, at, n);
     let mut fetched = all[0].taps.first().map_or(0, |tap| tap.row);
     for (row, sum) in all.iter().enumerate() {
         if let Some(last) = sum.taps.last() {
@@ -127,23 +158,4 @@ pub(super) unsafe fn turn<const N: usize>(squares: &Squares<N>, columns: *mut i1
             }
         }
     }
-}
-
-/// How far after the beginning of a row the bytes are that are fetched while a block is summed.
-/// Frames from a camera are in no cache, and steps from row to row are too short for the processor
-/// to guess what comes next: the next block, or the first one of the next band.
-#[inline]
-pub(super) fn ahead<const N: usize>(all: &[Sum<'_>; LANES], at: usize, n: usize) -> usize {
-    match at + 32 * N < n {
-        true => at + 32 * N,
-        false => LANES * advance(all) * all[0].stride,
-    }
-}
-
-/// Source rows from one row of a band to the next, rounded up.
-fn advance(all: &[Sum<'_>; LANES]) -> usize {
-    let mut firsts = all.iter().filter_map(|sum| Some(sum.taps.first()?.row));
-    let Some(first) = firsts.next() else { return 0 };
-    let (last, steps) = firsts.fold((first, 0), |(_, steps), row| (row, steps + 1));
-    (last.saturating_sub(first) as usize).div_ceil(steps.max(1))
 }

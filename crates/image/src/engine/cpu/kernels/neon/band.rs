@@ -21,13 +21,13 @@ const NEAR: usize = 48 * 4096;
 /// # Safety
 /// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn band(band: Band<'_>, rows: &mut [i16], stride: usize, columns: &mut [i16]) {
-    let (all, n) = (band.sums, columns.len() / LANES);
-    let fits = all.iter().all(|sum| fits(sum.taps));
-    if all[0].wide || !fits || n < 16 * FEWER + 1 || Sum::reach(all) > NEAR {
-        for (sum, row) in all.iter().zip(rows.chunks_mut(stride.max(1))) {
+pub(super) unsafe fn band(band: &Band<'_>, rows: &mut [i16], stride: usize, columns: &mut [i16]) {
+    let n = columns.len() / LANES;
+    let fits = (0..LANES).all(|lane| fits(band.lane(lane).taps));
+    if band.sum.wide || !fits || n < 16 * FEWER + 1 || band.reach() > NEAR {
+        for (lane, row) in rows.chunks_mut(stride.max(1)).take(LANES).enumerate() {
             // SAFETY: the caller's promise.
-            unsafe { bytes(*sum, &mut row[..n]) };
+            unsafe { bytes(band.lane(lane), &mut row[..n]) };
         }
         // SAFETY: the processor has the instructions.
         return unsafe { to_columns(rows, stride, columns) };
@@ -36,18 +36,18 @@ pub(super) unsafe fn band(band: Band<'_>, rows: &mut [i16], stride: usize, colum
     unsafe {
         let steps = band.steps.filter(|_| n > 16 * walked::VECTORS);
         if let Some(steps) = steps {
-            walked::blocks(all, steps, n & !1, columns.as_mut_ptr());
-        } else if all[0].signed {
-            blocks::<true>(all, n & !1, columns.as_mut_ptr());
+            walked::blocks(band, steps, n & !1, columns.as_mut_ptr());
+        } else if band.sum.signed {
+            blocks::<true>(band, n & !1, columns.as_mut_ptr());
         } else {
-            blocks::<false>(all, n & !1, columns.as_mut_ptr());
+            blocks::<false>(band, n & !1, columns.as_mut_ptr());
         }
     }
     // Blocks are of whole pairs.
     if !n.is_multiple_of(2) {
-        for (sum, out) in all.iter().zip(&mut columns[(n - 1) * LANES..]) {
+        for (lane, out) in columns[(n - 1) * LANES..].iter_mut().enumerate() {
             // SAFETY: the caller's promise.
-            *out = unsafe { even_of(*sum, n - 1) };
+            *out = unsafe { even_of(band.lane(lane), n - 1) };
         }
     }
 }
@@ -55,17 +55,18 @@ pub(super) unsafe fn band(band: Band<'_>, rows: &mut [i16], stride: usize, colum
 /// # Safety
 /// As [`band`], for `n` columns, an even number of at least those of the smaller block.
 #[target_feature(enable = "neon")]
-unsafe fn blocks<const SIGNED: bool>(all: &[Sum<'_>; LANES], n: usize, columns: *mut i16) {
+unsafe fn blocks<const SIGNED: bool>(band: &Band<'_>, n: usize, columns: *mut i16) {
+    let all = std::array::from_fn(|lane| band.lane(lane));
     let mut at = 0;
     // The last one ends with the row and may be summed again in part.
     // SAFETY: blocks end at n at most.
     unsafe {
         while at + 16 * VECTORS <= n {
-            block::<VECTORS, SIGNED>(all, at, columns);
+            block::<VECTORS, SIGNED>(&all, at, columns);
             at += 16 * VECTORS;
         }
         while at < n {
-            block::<FEWER, SIGNED>(all, at.min(n - 16 * FEWER), columns);
+            block::<FEWER, SIGNED>(&all, at.min(n - 16 * FEWER), columns);
             at += 16 * FEWER;
         }
     }

@@ -7,7 +7,7 @@ use std::arch::aarch64::*;
 use super::band::{Squares, turned};
 use super::vertical::products;
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::{Share, Steps, Sum};
+use crate::engine::cpu::kernels::{Band, Share, Steps};
 
 /// Vectors of bytes of a row that are summed together.
 pub(super) const VECTORS: usize = 2;
@@ -27,14 +27,15 @@ struct Rows {
 /// number of at least those of a block, and there must be room for as many columns. Weights must be
 /// below 2^15.
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn blocks(all: &[Sum<'_>; LANES], steps: Steps<'_>, n: usize, columns: *mut i16) {
-    let first = all[0].first.wrapping_add(steps.first * all[0].stride);
+pub(super) unsafe fn blocks(band: &Band<'_>, steps: Steps<'_>, n: usize, columns: *mut i16) {
+    let stride = band.sum.stride;
+    let first = band.sum.first.wrapping_add(steps.first * stride);
     for at in (0..n).step_by(16 * VECTORS) {
         // The last one ends with the row and may be summed again in part.
         let here = at.min(n - 16 * VECTORS);
-        let rows = Rows { first: first.wrapping_add(here), stride: all[0].stride };
+        let rows = Rows { first: first.wrapping_add(here), stride };
         // SAFETY: blocks end at n at most.
-        unsafe { block(all, steps, rows, columns.add(here * LANES)) };
+        unsafe { block(band, steps, rows, columns.add(here * LANES)) };
     }
 }
 
@@ -42,7 +43,7 @@ pub(super) unsafe fn blocks(all: &[Sum<'_>; LANES], steps: Steps<'_>, n: usize, 
 /// As [`blocks`], for the columns of one block.
 #[target_feature(enable = "neon")]
 #[inline]
-unsafe fn block(all: &[Sum<'_>; LANES], steps: Steps<'_>, rows: Rows, columns: *mut i16) {
+unsafe fn block(band: &Band<'_>, steps: Steps<'_>, rows: Rows, columns: *mut i16) {
     // Rows beyond the last are sums of nothing.
     let mut squares: Squares<VECTORS> = [[[vdupq_n_s16(0); LANES]; 2]; VECTORS];
     let mut store = |lane: usize, sums: Sums| {
@@ -54,12 +55,12 @@ unsafe fn block(all: &[Sum<'_>; LANES], steps: Steps<'_>, rows: Rows, columns: *
     };
     let Steps { shares, ends, start, .. } = steps;
     let lanes = (ends.len() - 1).min(LANES);
-    let mut sums: Sums = [[vdupq_n_s16(all[0].begin); 2]; VECTORS];
+    let mut sums: Sums = [[vdupq_n_s16(band.lane(0).begin); 2]; VECTORS];
     // SAFETY: the caller's promise: steps are those of rows that may be read.
     unsafe {
         one(rows, start, &shares[start..ends[0]], |share| share.after, &mut sums);
         for lane in 1..lanes {
-            let mut next: Sums = [[vdupq_n_s16(all[lane].begin); 2]; VECTORS];
+            let mut next: Sums = [[vdupq_n_s16(band.lane(lane).begin); 2]; VECTORS];
             let at = ends[lane - 1];
             both(rows, at, &shares[at..ends[lane]], &mut sums, &mut next);
             store(lane - 1, sums);

@@ -1,0 +1,147 @@
+//! Where the samples of outputs are in a row, in tables that kernels read.
+
+use crate::component::Component;
+use crate::engine::cpu::feed::Feed;
+use crate::engine::cpu::fixed::{LANES, rounded};
+use crate::engine::cpu::kernels::{Gather, KEPT};
+use crate::held::PlaneAddress;
+use crate::taps::Taps;
+
+/// Pairs of samples that an output may be made of.
+const PAIRS: usize = 2;
+
+/// Bits after the point of weights.
+const BITS: u32 = 13;
+
+/// Components that are resized alike, along rows and down.
+#[derive(Debug)]
+pub(crate) struct Set {
+    /// The feed of the first of them: the others are summed like it.
+    pub(crate) feed: usize,
+    /// Their planes, and the first byte of each in a row.
+    parts: Vec<(usize, usize)>,
+    /// The kept rows that they become.
+    pub(crate) outs: Vec<usize>,
+    pub(super) gather: Gather,
+    /// Bytes of a row, from the first of each component on, that windows lie in.
+    row_bytes: usize,
+}
+
+/// Sets of all components, if rows of each can be resized so.
+pub(crate) fn find(
+    feeds: &[Feed],
+    taps: &[Option<(Taps, Taps)>],
+    source: &[Component],
+    width: usize,
+) -> Option<Vec<Set>> {
+    let mut groups: Vec<Vec<usize>> = vec![];
+    for index in (0..source.len()).filter(|&index| taps[index].is_some()) {
+        let same = |group: &&mut Vec<usize>| {
+            taps[group[0]] == taps[index] && source[group[0]].step == source[index].step
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    groups.into_iter().map(|group| Set::new(group, feeds, taps, source, width)).collect()
+}
+
+impl Set {
+    fn new(
+        outs: Vec<usize>,
+        feeds: &[Feed],
+        taps: &[Option<(Taps, Taps)>],
+        source: &[Component],
+        width: usize,
+    ) -> Option<Set> {
+        let mut row_bytes = usize::MAX;
+        for &index in &outs {
+            let feed = feeds.iter().find(|feed| feed.shape.components().contains(&index))?;
+            let (shape, vertical, own) = (feed.shape, &feed.vertical, &source[index]);
+            let narrow = !vertical.wide && !vertical.signed && vertical.most() <= KEPT;
+            if shape.is_words() || feed.places.is_some() || !narrow {
+                return None;
+            }
+            let groups = width.div_ceil(own.across * shape.samples(index));
+            row_bytes = row_bytes.min(groups * shape.group_bytes() - own.first);
+        }
+        let feed = feeds.iter().position(|feed| feed.shape.components().contains(&outs[0]))?;
+        let (across, _) = taps[outs[0]].as_ref()?;
+        let gather = tables(across, source[outs[0]].step, row_bytes)?;
+        let parts = outs.iter().map(|&index| (source[index].plane, source[index].first)).collect();
+        Some(Set { feed, parts, outs, gather, row_bytes })
+    }
+
+    /// Where a row of each component begins: how many of them there are.
+    pub(super) fn rows(
+        &self,
+        planes: &[PlaneAddress],
+        row: usize,
+        from: &mut [*const u8; 4],
+    ) -> usize {
+        for (from, (plane, first)) in from.iter_mut().zip(&self.parts) {
+            let plane = &planes[*plane];
+            // By construction; addresses depend on it.
+            assert!(first + self.row_bytes <= plane.row_bytes() && row < plane.rows());
+            *from = plane.row(row).wrapping_add(*first).cast_const();
+        }
+        self.parts.len().min(from.len())
+    }
+
+    /// Numbers of a resized row: whole blocks.
+    pub(crate) fn row_numbers(&self) -> usize {
+        self.gather.blocks() * LANES
+    }
+}
+
+/// The tables for these taps, of samples `step` bytes apart in rows of as many bytes, if outputs
+/// are made of few samples that are near enough to each other.
+fn tables(taps: &Taps, step: usize, row_bytes: usize) -> Option<Gather> {
+    let weights = rounded(taps, taps.count, BITS);
+    if row_bytes < Gather::WINDOW || weights.iter().any(|weight| *weight < 0) {
+        return None;
+    }
+    // The first sample of an output, and the weights of that and those after it.
+    let output = |output: usize| {
+        let weights = &weights[output * taps.count..][..taps.count];
+        let end = weights.iter().rposition(|weight| *weight != 0).map_or(0, |last| last + 1);
+        let skipped = weights[..end].iter().take_while(|weight| **weight == 0).count();
+        (taps.first[output] + skipped, &weights[skipped..end])
+    };
+    let outputs = taps.first.len();
+    let most = (0..outputs).map(|index| output(index).1.len()).max()?;
+    let pairs = most.div_ceil(2);
+    if pairs > PAIRS {
+        return None;
+    }
+    let (mut windows, mut tables) = (vec![], vec![]);
+    for block in (0..outputs).step_by(LANES) {
+        let mut table = vec![0; Gather::table_bytes(pairs)];
+        for run in (0..LANES).step_by(Gather::RUN) {
+            // What fills the last run is the last output again.
+            let own = |at: usize| output((block + at).min(outputs - 1));
+            let all = run..run + Gather::RUN;
+            let first = all.clone().map(|at| own(at).0).min()? * step;
+            let last = |(first, weights): (usize, &[i32])| first + weights.len() - 1;
+            let last = all.clone().map(|at| last(own(at))).max()? * step;
+            let start = first.min(row_bytes - Gather::WINDOW);
+            if last >= start + Gather::WINDOW {
+                return None;
+            }
+            windows.push(u32::try_from(start).ok()?);
+            for at in all {
+                let (first, weights) = own(at);
+                table[2 * at] = (first * step - start) as u8;
+                table[2 * at + 1] = ((first + 1) * step - start) as u8;
+                for (index, weight) in weights.iter().enumerate() {
+                    let (large, small) = Gather::weight_parts(*weight);
+                    let at = Gather::weights_at(index / 2) + 2 * at + index % 2;
+                    (table[at], table[at + Gather::LANE]) = (large, small);
+                }
+            }
+        }
+        tables.extend(table);
+    }
+    Some(Gather { windows, tables, pairs, step: step as u8 })
+}

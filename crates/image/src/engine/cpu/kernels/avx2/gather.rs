@@ -1,0 +1,149 @@
+//! Samples along rows, gathered and summed, sixteen outputs at a time.
+//!
+//! One instruction multiplies bytes by bytes and adds them in pairs: once with the larger parts of
+//! weights and once with the smaller ones.
+#![expect(unsafe_code, reason = "vector loads and stores by address")]
+
+use std::arch::x86_64::*;
+
+use crate::engine::cpu::fixed::LANES;
+use crate::engine::cpu::kernels::portable::gather::gather as gather_any;
+use crate::engine::cpu::kernels::{Gather, Gathering};
+
+/// # Safety
+/// The processor must have AVX2; see [`super::Kernels`].
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers: &mut [i16]) {
+    let room = gather.blocks() * LANES;
+    assert!(gathering.to.iter().all(|start| start + room <= numbers.len()));
+    // SAFETY: the caller's promise.
+    unsafe {
+        match gather.pairs {
+            1 => gather_pairs::<1>(gather, gathering, numbers.as_mut_ptr()),
+            2 => gather_pairs::<2>(gather, gathering, numbers.as_mut_ptr()),
+            _ => gather_any(gather, gathering, numbers),
+        }
+    }
+}
+
+/// # Safety
+/// As [`gather`], with room for all blocks wherever numbers begin.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn gather_pairs<const PAIRS: usize>(
+    gather: &Gather,
+    gathering: &Gathering<'_>,
+    numbers: *mut i16,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (gathering.matrix, gathering.from, gathering.to) {
+            (Some(matrix), [luma], [to]) => {
+                let (factor, to) = (_mm256_set1_epi16(matrix.rows[0][0]), numbers.add(*to));
+                each::<PAIRS, 1>(gather, [*luma], |block, [luma]| {
+                    put(to, block, _mm256_mulhrs_epi16(luma, factor));
+                });
+            }
+            (Some(matrix), [u, v], [red, green, blue]) => {
+                let to = [numbers.add(*red), numbers.add(*green), numbers.add(*blue)];
+                let [r, g, b] = matrix.rows;
+                let (red, blue) = (_mm256_set1_epi16(r[2]), _mm256_set1_epi16(b[1]));
+                let green = (_mm256_set1_epi16(g[1]), _mm256_set1_epi16(g[2]));
+                let mut offset = [_mm256_setzero_si256(); 3];
+                for colour in 0..3 {
+                    let add = matrix.offset[colour].wrapping_add(gathering.half);
+                    offset[colour] = _mm256_set1_epi16(add);
+                }
+                each::<PAIRS, 2>(gather, [*u, *v], |block, [u, v]| {
+                    let (by_u, by_v) =
+                        (_mm256_mulhrs_epi16(u, green.0), _mm256_mulhrs_epi16(v, green.1));
+                    let all = [
+                        _mm256_mulhrs_epi16(v, red),
+                        _mm256_add_epi16(by_u, by_v),
+                        _mm256_mulhrs_epi16(u, blue),
+                    ];
+                    for colour in 0..3 {
+                        put(to[colour], block, _mm256_add_epi16(all[colour], offset[colour]));
+                    }
+                });
+            }
+            (_, [a, b], [to_a, to_b]) => {
+                let (to_a, to_b) = (numbers.add(*to_a), numbers.add(*to_b));
+                each::<PAIRS, 2>(gather, [*a, *b], |block, [a, b]| {
+                    put(to_a, block, a);
+                    put(to_b, block, b);
+                });
+            }
+            (_, from, to) => {
+                for (row, to) in from.iter().zip(to) {
+                    let to = numbers.add(*to);
+                    each::<PAIRS, 1>(gather, [*row], |block, [a]| put(to, block, a));
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// There must be room for the block.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn put(out: *mut i16, block: usize, numbers: __m256i) {
+    // SAFETY: the caller's promise.
+    unsafe { _mm256_storeu_si256(out.add(block * LANES).cast(), numbers) }
+}
+
+/// Hands the sums of every block to `then`.
+///
+/// # Safety
+/// As [`gather`].
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn each<const PAIRS: usize, const PARTS: usize>(
+    gather: &Gather,
+    rows: [*const u8; PARTS],
+    then: impl Fn(usize, [__m256i; PARTS]),
+) {
+    let next = _mm256_set1_epi8(2 * gather.step as i8);
+    for block in 0..gather.blocks() {
+        // SAFETY: two windows and a table for each block.
+        let (low, high, table) = unsafe {
+            let windows = gather.windows.as_ptr().add(2 * block);
+            let table = gather.tables.as_ptr().add(block * Gather::table_bytes(PAIRS));
+            (windows.read() as usize, windows.add(1).read() as usize, table)
+        };
+        // SAFETY: parts of a table are vectors.
+        let part_of = |at: usize| unsafe { _mm256_loadu_si256(table.add(at).cast()) };
+        let mut windows = [_mm256_setzero_si256(); PARTS];
+        for part in 0..PARTS {
+            // SAFETY: windows are inside the row.
+            windows[part] = unsafe {
+                _mm256_loadu2_m128i(rows[part].add(high).cast(), rows[part].add(low).cast())
+            };
+        }
+        let mut places = part_of(0);
+        let (mut large, mut small) =
+            ([_mm256_setzero_si256(); PARTS], [_mm256_setzero_si256(); PARTS]);
+        for pair in 0..PAIRS {
+            let at = Gather::weights_at(pair);
+            let (more, less) = (part_of(at), part_of(at + Gather::LANE));
+            for part in 0..PARTS {
+                let samples = _mm256_shuffle_epi8(windows[part], places);
+                let (a, b) =
+                    (_mm256_maddubs_epi16(samples, more), _mm256_maddubs_epi16(samples, less));
+                if pair == 0 {
+                    (large[part], small[part]) = (a, b);
+                } else {
+                    large[part] = _mm256_add_epi16(large[part], a);
+                    small[part] = _mm256_add_epi16(small[part], b);
+                }
+            }
+            places = _mm256_add_epi8(places, next);
+        }
+        for part in 0..PARTS {
+            let small = _mm256_srli_epi16::<{ Gather::SMALL_BITS as i32 }>(small[part]);
+            large[part] = _mm256_add_epi16(large[part], small);
+        }
+        then(block, large);
+    }
+}

@@ -1,0 +1,112 @@
+//! Sums of rows of luma and chroma, stored as bytes, 32 pixels at a time.
+#![expect(unsafe_code, reason = "vector loads by address")]
+
+use std::arch::x86_64::*;
+
+use super::store_bytes::{IN_ORDER, store_colours};
+use crate::engine::cpu::kernels::portable::terms::store_terms as store_few;
+use crate::engine::cpu::kernels::{KeptRows, Out, Tap, Terms};
+
+/// Pixels that are stored together.
+const PIXELS: usize = 32;
+
+/// # Safety
+/// The processor must have AVX2; see [`super::Kernels`].
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
+    let Terms { numbers, luma, colours: ([r, g, b], taps), pixels, .. } = terms;
+    let fits = |kept: &KeptRows, taps: &[Tap]| {
+        taps.iter().all(|tap| kept.place(tap.row) + pixels <= numbers.len())
+    };
+    assert!(fits(&luma.0, luma.1) && fits(r, taps) && fits(g, taps) && fits(b, taps));
+    // SAFETY: the caller's promise, with numbers for every pixel.
+    unsafe {
+        match (luma.1.len(), taps.len()) {
+            _ if *pixels < PIXELS => store_few(terms, out),
+            (..=2, ..=2) => blocks::<2, 2>(terms, out),
+            (3, ..=2) => blocks::<3, 2>(terms, out),
+            (4, ..=2) => blocks::<4, 2>(terms, out),
+            (..=4, ..=4) => blocks::<4, 4>(terms, out),
+            _ => store_few(terms, out),
+        }
+    }
+}
+
+/// # Safety
+/// As [`store_terms`], with at most `LUMA` and `CHROMA` rows, as long as there are pixels, and at
+/// least 32 of them.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out: Out) {
+    let &Terms { numbers, luma, colours: ([r, g, b], taps), fraction, flip, pixels } = terms;
+    let luma = Rows::<LUMA>::new(numbers, luma.0, luma.1);
+    let (r, g, b) = (
+        Rows::<CHROMA>::new(numbers, r, taps),
+        Rows::<CHROMA>::new(numbers, g, taps),
+        Rows::<CHROMA>::new(numbers, b, taps),
+    );
+    let bits = _mm_cvtsi32_si128(fraction as i32);
+    let (flips, flip) = (flip != 0, _mm256_set1_epi8(flip as i8));
+    let mut at = 0;
+    while at < pixels {
+        // The last one ends with the row and may store some pixels again.
+        let here = at.min(pixels - PIXELS);
+        let mut halves = [[_mm256_setzero_si256(); 3]; 2];
+        for half in 0..2 {
+            let at = here + half * PIXELS / 2;
+            // SAFETY: at + 16 numbers are inside.
+            let (y, all) = unsafe { (luma.sum(at), [r.sum(at), g.sum(at), b.sum(at)]) };
+            for colour in 0..3 {
+                let sum = _mm256_add_epi16(y, all[colour]);
+                halves[half][colour] = _mm256_sra_epi16(sum, bits);
+            }
+        }
+        let mut codes = [_mm256_setzero_si256(); 3];
+        for colour in 0..3 {
+            let packed = _mm256_packus_epi16(halves[0][colour], halves[1][colour]);
+            codes[colour] = _mm256_permute4x64_epi64::<0xd8>(packed);
+            if flips {
+                codes[colour] = _mm256_xor_si256(codes[colour], flip);
+            }
+        }
+        // SAFETY: 32 pixels from `here` on are inside, by the promise of `store_terms`.
+        unsafe { store_colours::<IN_ORDER>(out, here, codes) };
+        at += PIXELS;
+    }
+}
+
+/// Rows and their weights.
+struct Rows<const N: usize> {
+    first: [*const i16; N],
+    weights: [__m256i; N],
+}
+
+impl<const N: usize> Rows<N> {
+    /// Those that are missing count nothing.
+    #[target_feature(enable = "avx2,fma,f16c")]
+    #[inline]
+    fn new(numbers: &[i16], kept: KeptRows, taps: &[Tap]) -> Rows<N> {
+        let mut rows = Rows { first: [numbers.as_ptr(); N], weights: [_mm256_setzero_si256(); N] };
+        for index in 0..N {
+            if let Some(tap) = taps.get(index) {
+                rows.first[index] = numbers.as_ptr().wrapping_add(kept.place(tap.row));
+                rows.weights[index] = _mm256_set1_epi16(tap.narrow());
+            }
+        }
+        rows
+    }
+
+    /// # Safety
+    /// Rows must have sixteen numbers from `at` on.
+    #[target_feature(enable = "avx2,fma,f16c")]
+    #[inline]
+    unsafe fn sum(&self, at: usize) -> __m256i {
+        let mut sum = _mm256_setzero_si256();
+        for index in 0..N {
+            // SAFETY: the caller's promise.
+            let numbers = unsafe { _mm256_loadu_si256(self.first[index].add(at).cast()) };
+            let product = _mm256_mulhrs_epi16(numbers, self.weights[index]);
+            sum = if index == 0 { product } else { _mm256_add_epi16(sum, product) };
+        }
+        sum
+    }
+}

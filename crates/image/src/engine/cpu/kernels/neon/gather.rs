@@ -1,0 +1,75 @@
+//! Samples along rows, gathered and summed, eight outputs at a time.
+#![expect(unsafe_code, reason = "vector loads and stores by address")]
+
+use std::arch::aarch64::*;
+
+use crate::engine::cpu::fixed::LANES;
+use crate::engine::cpu::kernels::{Gather, Gathering};
+
+/// # Safety
+/// The processor must have NEON; see [`super::Kernels`].
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers: &mut [i16]) {
+    let room = gather.blocks() * LANES;
+    assert!(gathering.to.iter().all(|start| start + room <= numbers.len()));
+    let numbers = numbers.as_mut_ptr();
+    for run in 0..room / Gather::RUN {
+        // SAFETY: the caller's promise.
+        let sum = |row: *const u8| unsafe { sum(gather, row, run) };
+        // SAFETY: there is room for all runs wherever numbers begin.
+        let put =
+            |start: usize, sum| unsafe { vst1q_s16(numbers.add(start + run * Gather::RUN), sum) };
+        match (gathering.matrix, gathering.from, gathering.to) {
+            (Some(matrix), [luma], [to]) => {
+                put(*to, vqrdmulhq_n_s16(sum(*luma), matrix.rows[0][0]));
+            }
+            (Some(matrix), [u, v], to @ [_, _, _]) => {
+                let (u, v) = (sum(*u), sum(*v));
+                let [red, green, blue] = matrix.rows;
+                let colours = [
+                    vqrdmulhq_n_s16(v, red[2]),
+                    vaddq_s16(vqrdmulhq_n_s16(u, green[1]), vqrdmulhq_n_s16(v, green[2])),
+                    vqrdmulhq_n_s16(u, blue[1]),
+                ];
+                for (colour, sum) in colours.into_iter().enumerate() {
+                    let add = matrix.offset[colour].wrapping_add(gathering.half);
+                    put(to[colour], vaddq_s16(sum, vdupq_n_s16(add)));
+                }
+            }
+            (_, from, to) => from.iter().zip(to).for_each(|(row, to)| put(*to, sum(*row))),
+        }
+    }
+}
+
+/// The sums of a run of outputs.
+///
+/// # Safety
+/// The row's windows must be valid for reads, and there must be a table for the run.
+#[target_feature(enable = "neon")]
+#[inline]
+unsafe fn sum(gather: &Gather, row: *const u8, run: usize) -> int16x8_t {
+    let table_bytes = Gather::table_bytes(gather.pairs);
+    // SAFETY: the caller's promise: two runs for every table, each half of all its parts.
+    unsafe {
+        let window = vld1q_u8(row.add(*gather.windows.get_unchecked(run) as usize));
+        let table = gather.tables.as_ptr().add(run / 2 * table_bytes + run % 2 * Gather::LANE / 2);
+        let mut places = vld1q_u8(table);
+        let (mut large, mut small) = (vdupq_n_u16(0), vdupq_n_u16(0));
+        for pair in 0..gather.pairs {
+            let weights = table.add(Gather::weights_at(pair));
+            let samples = vqtbl1q_u8(window, places);
+            large = vaddq_u16(large, products(samples, vld1q_u8(weights)));
+            small = vaddq_u16(small, products(samples, vld1q_u8(weights.add(Gather::LANE))));
+            places = vaddq_u8(places, vdupq_n_u8(2 * gather.step));
+        }
+        vreinterpretq_s16_u16(vsraq_n_u16::<{ Gather::SMALL_BITS as i32 }>(large, small))
+    }
+}
+
+/// Bytes times bytes, summed in pairs.
+#[target_feature(enable = "neon")]
+#[inline]
+fn products(samples: uint8x16_t, weights: uint8x16_t) -> uint16x8_t {
+    let low = vmull_u8(vget_low_u8(samples), vget_low_u8(weights));
+    vpaddq_u16(low, vmull_high_u8(samples, weights))
+}

@@ -1,0 +1,76 @@
+//! Sums of rows of luma and chroma, stored as bytes, sixteen pixels at a time.
+#![expect(unsafe_code, reason = "vector loads and stores by address")]
+
+use std::arch::aarch64::*;
+
+use crate::engine::cpu::kernels::portable::terms::store_terms as store_few;
+use crate::engine::cpu::kernels::{KeptRows, Out, Tap, Terms};
+
+/// Pixels that are stored together.
+const PIXELS: usize = 16;
+
+/// # Safety
+/// The processor must have NEON; see [`super::Kernels`].
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
+    let &Terms { numbers, luma, colours: (colours, taps), fraction, flip, pixels } = terms;
+    let fits = |kept: &KeptRows, taps: &[Tap]| {
+        taps.iter().all(|tap| kept.place(tap.row) + pixels <= numbers.len())
+    };
+    assert!(fits(&luma.0, luma.1) && colours.iter().all(|kept| fits(kept, taps)));
+    if pixels < PIXELS {
+        // SAFETY: the caller's promise.
+        return unsafe { store_few(terms, out) };
+    }
+    let (right, flip) = (vdupq_n_s16(-(fraction as i16)), vdupq_n_u8(flip));
+    // SAFETY: callers pass places within the pixels.
+    let sum = |kept: &KeptRows, taps, at| unsafe { sum(numbers, kept, taps, at) };
+    let mut at = 0;
+    while at < pixels {
+        // The last one ends with the row and may store some pixels again.
+        let here = at.min(pixels - PIXELS);
+        let halves = [here, here + PIXELS / 2];
+        let luma = halves.map(|at| sum(&luma.0, luma.1, at));
+        let codes = colours.map(|kept| {
+            let [low, high] = [0, 1].map(|half| {
+                let sum = vaddq_s16(luma[half], sum(&kept, taps, halves[half]));
+                vshlq_s16(sum, right)
+            });
+            veorq_u8(vqmovun_high_s16(vqmovun_s16(low), high), flip)
+        });
+        let [red, green, blue] = codes;
+        // SAFETY: room for sixteen pixels from `here` on.
+        unsafe {
+            match out {
+                Out::Planes(planes) => {
+                    for (plane, codes) in planes.into_iter().zip(codes) {
+                        vst1q_u8(plane.add(here), codes);
+                    }
+                }
+                Out::Packed { at, blue_first: false } => {
+                    vst3q_u8(at.add(3 * here), uint8x16x3_t(red, green, blue));
+                }
+                Out::Packed { at, blue_first: true } => {
+                    vst3q_u8(at.add(3 * here), uint8x16x3_t(blue, green, red));
+                }
+            }
+        }
+        at += PIXELS;
+    }
+}
+
+/// The sum of rows, eight numbers of it.
+///
+/// # Safety
+/// Rows must have as many from `at` on.
+#[target_feature(enable = "neon")]
+#[inline]
+unsafe fn sum(numbers: &[i16], kept: &KeptRows, taps: &[Tap], at: usize) -> int16x8_t {
+    let mut sum = vdupq_n_s16(0);
+    for tap in taps {
+        // SAFETY: the caller's promise.
+        let row = unsafe { vld1q_s16(numbers.as_ptr().add(kept.place(tap.row) + at)) };
+        sum = vaddq_s16(sum, vqrdmulhq_n_s16(row, tap.narrow()));
+    }
+    sum
+}

@@ -1,0 +1,30 @@
+//! Sums of rows of luma and chroma, stored as bytes.
+#![expect(unsafe_code, reason = "kernels write rows by address")]
+
+use super::sum;
+use crate::engine::cpu::kernels::{KeptRows, Out, Tap, Terms};
+
+/// # Safety
+/// See [`Kernels`](crate::engine::cpu::kernels::Kernels).
+pub(crate) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
+    let Terms { numbers, luma, colours: (colours, taps), fraction, flip, pixels } = terms;
+    for pixel in 0..*pixels {
+        let of = |kept: &KeptRows, taps: &[Tap]| {
+            sum(taps.iter().map(|tap| (numbers[kept.place(tap.row) + pixel], tap.narrow())))
+        };
+        let luma = of(&luma.0, luma.1);
+        for (colour, kept) in colours.iter().enumerate() {
+            let code = luma.wrapping_add(of(kept, taps)) >> fraction;
+            let byte = code.clamp(0, 255) as u8 ^ flip;
+            let at = match out {
+                Out::Planes(planes) => planes[colour].wrapping_add(pixel),
+                Out::Packed { at, blue_first } => {
+                    let place = if blue_first { 2 - colour } else { colour };
+                    at.wrapping_add(3 * pixel + place)
+                }
+            };
+            // SAFETY: the caller's promise.
+            unsafe { at.write(byte) };
+        }
+    }
+}
