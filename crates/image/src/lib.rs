@@ -28,16 +28,16 @@
 //! |---|---|---|
 //! | `u8`, `i8` | 1 code | 2 codes |
 //! | `f32` | 0.3 of a code; with [`Filter::Bicubic`] and [`Filter::Lanczos3`] 0.5 | the same |
-//! | `f32` without alpha whose codes are more than 0.0125 apart | 0.114 of a code, with every filter | as above |
+//! | `f32` whose codes are more than 0.0125 apart | 0.114 of a code, with every filter | as above |
 //! | `f16`, `bf16` | as `f32`, and the last bit of the type | the same |
 //!
 //! A code is one of 256 steps of a channel, and a normalisation makes `scale / std` of it. So in the
 //! numbers that the CPU stores as `f32`:
 //!
-//! | [`Normalize`] | a code is | without alpha | with alpha | with alpha, [`Filter::Bicubic`], [`Filter::Lanczos3`] |
-//! |---|---|---|---|---|
-//! | [`Normalize::scale`] of 1/255, 0 to 1 | 0.0039 | 0.0012; with these filters 0.002 | 0.0012 | 0.002 |
-//! | [`Normalize::IMAGENET`], -2.1 to 2.6 | 0.0175 | 0.002 | 0.0053 | 0.0088 |
+//! | [`Normalize`] | a code is | within |
+//! |---|---|---|
+//! | [`Normalize::scale`] of 1/255, 0 to 1 | 0.0039 | 0.0012; with [`Filter::Bicubic`] and [`Filter::Lanczos3`] 0.002 |
+//! | [`Normalize::IMAGENET`], -2.1 to 2.6 | 0.0175 | 0.002, with every filter |
 //!
 //! On every processor (AVX2, NEON, neither) 8-bit results are the same, bit by bit; those
 //! that are quantised may differ by one where two codes are equally near.

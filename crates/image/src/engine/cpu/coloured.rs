@@ -30,7 +30,10 @@ impl Strip<'_> {
         let coloured = Coloured { from: ending.parts(numbers, pixels), mixture, pixels };
         let out = first.down(row, *strides);
         // SAFETY: the content rectangle is inside the destination, which is held to write.
-        unsafe { (self.kernels.store_coloured)(coloured, *real, out) };
+        unsafe {
+            (self.kernels.store_coloured)(coloured, *real, out);
+            self.store_opaque(pixels, (self.pass.left + tile.outputs.start, row), numbers);
+        }
         true
     }
 
@@ -54,8 +57,12 @@ impl Strip<'_> {
             for (at, output) in tile.outputs.clone().enumerate() {
                 let column = |start: usize| &numbers[start + at * LANES..][..LANES];
                 let from = self.before_matrix().map(column);
+                let at = (pass.left + rows.start, output);
                 // SAFETY: the caller's promise.
-                unsafe { self.store_coloured(from, rows.len(), (pass.left + rows.start, output)) };
+                unsafe {
+                    self.store_coloured(from, rows.len(), at);
+                    self.store_opaque(rows.len(), at, numbers);
+                }
             }
             return true;
         }
@@ -72,7 +79,10 @@ impl Strip<'_> {
             let from = inputs.map(|index| &numbers[pass.scratch.finished[index].row(row, n)]);
             let at = (pass.left + tile.outputs.start, rows.start + row);
             // SAFETY: the caller's promise.
-            unsafe { self.store_coloured(from, n, at) };
+            unsafe {
+                self.store_coloured(from, n, at);
+                self.store_opaque(n, at, numbers);
+            }
         }
         true
     }
@@ -88,5 +98,16 @@ impl Strip<'_> {
         let coloured = Coloured { from, mixture, pixels };
         // SAFETY: the content rectangle is inside the destination, which is held to write.
         unsafe { (self.kernels.store_coloured)(coloured, *real, out) };
+    }
+
+    /// Stores opaque alpha, if it has a plane of its own.
+    ///
+    /// # Safety
+    /// As [`Strip::run`].
+    unsafe fn store_opaque(&self, pixels: usize, (left, row): (usize, usize), numbers: &[i16]) {
+        let [_, _, _, alpha] = &self.pass.stores[..] else { return };
+        let opaque = &numbers[self.pass.scratch.opaque.clone()][..pixels];
+        // SAFETY: the caller's promise.
+        unsafe { self.store(alpha, |_| opaque, pixels, (left, self.pass.top + row)) };
     }
 }

@@ -190,7 +190,8 @@ impl Strip<'_> {
                 let ((at, stride), blue_first) = (place(one)?, one.order.first() == Some(&2));
                 Some((Out::Packed { at, blue_first }, [stride; 3]))
             }
-            [a, b, c] => {
+            // Of a fourth plane nothing is said.
+            [a, b, c] | [a, b, c, _] => {
                 let [a, b, c] = [place(a)?, place(b)?, place(c)?];
                 Some((Out::Planes([a.0, b.0, c.0]), [a.1, b.1, c.1]))
             }
@@ -246,7 +247,7 @@ impl Strip<'_> {
     /// # Safety
     /// As [`Strip::run`].
     #[inline]
-    unsafe fn store<'n>(
+    pub(super) unsafe fn store<'n>(
         &self,
         store: &Store,
         row_of: impl Fn(usize) -> &'n [i16],

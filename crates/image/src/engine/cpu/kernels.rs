@@ -208,6 +208,8 @@ pub(crate) struct Mixture {
     /// What codes become.
     pub(crate) multiply: [f32; 3],
     pub(crate) add: [f32; 3],
+    /// What follows them where they are between each other: opaque alpha.
+    pub(crate) alpha: Option<f32>,
 }
 
 /// Rows that a colour matrix makes red, green and blue of, to be stored as scaled numbers.

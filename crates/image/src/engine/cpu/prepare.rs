@@ -143,8 +143,10 @@ impl Pass {
         let across = along.iter().flatten().next().map_or(0, |table| table.first.len());
         let down = taps.iter().flatten().next().map_or(0, |(_, down)| down.first.len());
         let stores = stores(recipe, all, own);
-        let mixture =
-            (!identity).then(|| mixture(&matrix, sum_fraction, &recipe.affine, &stores)).flatten();
+        let opaque = source.len() < 4;
+        let mixture = (!identity)
+            .then(|| mixture(&matrix, sum_fraction, &recipe.affine, &stores, opaque))
+            .flatten();
         let matrix = (!identity).then(|| FixedMatrix::new(&matrix, sum_fraction));
         let direct = (!recipe.geometry.transposed)
             .then(|| direct::chroma(&feeds, &along, &taps, matrix.as_ref(), &stores))
@@ -311,26 +313,38 @@ fn is_rgb(stores: &[Store]) -> bool {
     }
 }
 
+/// Whether red, green, blue and alpha are stored and nothing else.
+fn is_rgba(stores: &[Store]) -> bool {
+    match stores {
+        [one] => matches!(one.order[..], [0, 1, 2, 3] | [2, 1, 0, 3]),
+        [a, b, c, d] => [&a.order, &b.order, &c.order, &d.order] == [&[0], &[1], &[2], &[3]],
+        _ => false,
+    }
+}
+
 /// The matrix and what numbers with `fraction` bits after the point become, if they are stored as
-/// red, green and blue with a point.
+/// red, green and blue with a point, or with alpha that is opaque everywhere.
 fn mixture(
     matrix: &Matrix,
     fraction: u32,
     affine: &Affine,
     stores: &[Store],
+    opaque: bool,
 ) -> Option<(Mixture, Real)> {
     let real = match stores.first().map(|store| store.how) {
         Some(How::Scaled(real @ (Real::F32 | Real::F16 | Real::Bf16), _)) => real,
         _ => return None,
     };
     let unit = 1.0 / f64::from(1u32 << fraction);
-    let ([r, g, b, _], [r_add, g_add, b_add, _]) = (affine.multiply, affine.add);
-    is_rgb(stores).then_some((
+    let ([r, g, b, a], [r_add, g_add, b_add, a_add]) = (affine.multiply, affine.add);
+    let alpha = is_rgba(stores);
+    (is_rgb(stores) || alpha && opaque).then_some((
         Mixture {
             shares: matrix.rows.map(|row| row.map(|share| (share * unit) as f32)),
             offset: matrix.offset.map(|offset| offset as f32),
             multiply: [r, g, b],
             add: [r_add, g_add, b_add],
+            alpha: alpha.then_some(255.0 * a + a_add),
         },
         real,
     ))

@@ -44,11 +44,13 @@ pub(super) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out
                     put(real, green, here, [b], [e]);
                     put(real, blue, here, [c], [f]);
                 }
-                Out::Packed { at, blue_first: false } => {
-                    put(real, at, here, [a, b, c], [d, e, f]);
-                }
-                Out::Packed { at, blue_first: true } => {
-                    put(real, at, here, [c, b, a], [f, e, d]);
+                Out::Packed { at, blue_first } => {
+                    let ((a, c), (d, f)) =
+                        if blue_first { ((c, a), (f, d)) } else { ((a, c), (d, f)) };
+                    match mixture.alpha.map(|alpha| _mm256_set1_ps(alpha)) {
+                        None => put(real, at, here, [a, b, c], [d, e, f]),
+                        Some(alpha) => put(real, at, here, [a, b, c, alpha], [d, e, f, alpha]),
+                    }
                 }
             }
         }

@@ -42,11 +42,13 @@ pub(super) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out
                     put(real, green, here, [[b, e]]);
                     put(real, blue, here, [[c, f]]);
                 }
-                Out::Packed { at, blue_first: false } => {
-                    put(real, at, here, [[a, d], [b, e], [c, f]]);
-                }
-                Out::Packed { at, blue_first: true } => {
-                    put(real, at, here, [[c, f], [b, e], [a, d]]);
+                Out::Packed { at, blue_first } => {
+                    let (first, last) =
+                        if blue_first { ([c, f], [a, d]) } else { ([a, d], [c, f]) };
+                    match mixture.alpha.map(|alpha| [vdupq_n_f32(alpha); 2]) {
+                        None => put(real, at, here, [first, [b, e], last]),
+                        Some(alpha) => put(real, at, here, [first, [b, e], last, alpha]),
+                    }
                 }
             }
         }

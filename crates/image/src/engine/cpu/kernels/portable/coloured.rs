@@ -26,13 +26,14 @@ pub(crate) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out
 #[inline(always)]
 unsafe fn each_coloured<T>(coloured: Coloured<'_>, out: Out, store: impl Fn(f32) -> T) {
     let Coloured { from, mixture, pixels } = coloured;
+    let packed = if mixture.alpha.is_some() { 4 } else { 3 };
     for colour in 0..3 {
         let [x, y, z] = mixture.shares[colour];
         let (first, step): (*mut T, usize) = match out {
             Out::Planes(planes) => (planes[colour].cast(), 1),
             Out::Packed { at, blue_first } => {
                 let place = if blue_first { 2 - colour } else { colour };
-                (at.cast::<T>().wrapping_add(place), 3)
+                (at.cast::<T>().wrapping_add(place), packed)
             }
         };
         let rows = from[0].iter().zip(from[1]).zip(from[2]).take(pixels);
@@ -42,6 +43,13 @@ unsafe fn each_coloured<T>(coloured: Coloured<'_>, out: Out, store: impl Fn(f32)
             let value = code.clamp(0.0, 255.0) * mixture.multiply[colour] + mixture.add[colour];
             // SAFETY: there is room for as many elements as pixels, by the caller's promise.
             unsafe { first.wrapping_add(pixel * step).write_unaligned(store(value)) };
+        }
+    }
+    if let (Some(alpha), Out::Packed { at, .. }) = (mixture.alpha, out) {
+        for pixel in 0..pixels {
+            let at = at.cast::<T>().wrapping_add(packed * pixel + 3);
+            // SAFETY: as above.
+            unsafe { at.write_unaligned(store(alpha)) };
         }
     }
 }

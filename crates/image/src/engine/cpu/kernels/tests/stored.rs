@@ -242,7 +242,7 @@ fn rows_are_stored() {
 #[test]
 fn rows_become_colours_with_a_point() {
     // Exact in floating point, with and without fused multiplication.
-    let mixture = Mixture {
+    let without_alpha = Mixture {
         shares: [
             [1.0 / 128.0, 0.0, 1.0 / 64.0],
             [1.0 / 128.0, -0.25, -0.5],
@@ -251,16 +251,19 @@ fn rows_become_colours_with_a_point() {
         offset: [-16.0, 128.0, 3.5],
         multiply: [0.5, 0.25, 2.0],
         add: [-4.0, 0.125, 1.0],
+        alpha: None,
     };
-    for len in LENGTHS {
+    let with_alpha = Mixture { alpha: Some(2.5), ..without_alpha };
+    for (len, mixture) in
+        LENGTHS.iter().flat_map(|len| [(*len, &without_alpha), (*len, &with_alpha)])
+    {
         let parts = [11, 12, 13].map(|seed| numbers(len, seed, 32_640));
-        let coloured =
-            Coloured { from: [&parts[0], &parts[1], &parts[2]], mixture: &mixture, pixels: len };
+        let coloured = Coloured { from: [&parts[0], &parts[1], &parts[2]], mixture, pixels: len };
         for real in [Real::F32, Real::F16, Real::Bf16, Real::U8, Real::I8] {
             for packed in [Some(false), Some(true), None] {
-                // SAFETY: there is room for three elements of up to four bytes for each pixel.
+                // SAFETY: there is room for four elements of up to four bytes for each pixel.
                 both(&format!("{real:?}, packed {packed:?}"), |kernels| unsafe {
-                    let mut out = vec![9u8; 3 * 4 * len];
+                    let mut out = vec![9u8; 4 * 4 * len];
                     let first = out.as_mut_ptr();
                     let plane = |index: usize| first.wrapping_add(index * 4 * len);
                     let to = match packed {
