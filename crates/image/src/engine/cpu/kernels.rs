@@ -101,6 +101,22 @@ pub(crate) struct Steps<'a> {
     pub(crate) ends: &'a [usize],
 }
 
+impl Steps<'_> {
+    /// Where the row of a share is.
+    #[cfg(target_arch = "x86_64")]
+    fn row(&self, band: &Band<'_>, share: usize) -> *const u8 {
+        band.sum.first.wrapping_add((self.first + share) * band.sum.stride)
+    }
+
+    /// Sees that they are those of the band: addresses depend on it.
+    #[cfg(target_arch = "x86_64")]
+    fn check(&self, band: &Band<'_>) {
+        let Steps { shares, start, ends, .. } = self;
+        assert!(ends.is_sorted() && ends.last().is_some_and(|end| *end <= shares.len()));
+        assert!(*start <= ends[0] && ends.len() == band.ends.len() + 1 && ends.len() <= LANES + 1);
+    }
+}
+
 /// What a band is made of: up to [`LANES`] sums of rows, and sums of nothing beyond them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Band<'a> {

@@ -19,10 +19,6 @@ const FEWER: usize = 2;
 /// table of page addresses covers, beside all else that is in use.
 const NEAR: usize = 30 * 4096;
 
-/// Rows of a band that must be so near for blocks of them to be taken: with every block, rows of the
-/// source are summed again for the first.
-const WORTH_A_WALK: usize = 2;
-
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
@@ -59,19 +55,18 @@ pub(super) unsafe fn band(band: &Band<'_>, rows: &mut [i16], stride: usize, colu
 /// As [`band`].
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn sum_rows(band: &Band<'_>, n: usize, rows: &mut [i16], stride: usize) {
-    let advance = band.advance();
-    let near = NEAR / (advance * band.sum.stride).max(1);
     let mut done = 0;
-    if let Some(steps) = band.steps.as_ref().filter(|_| n > 32 * FEWER && near >= WORTH_A_WALK) {
+    if let Some(steps) = band.steps.as_ref().filter(|_| n > 32 * FEWER) {
         assert!(rows.len() >= LANES * stride && stride >= n);
         // SAFETY: the caller's promise.
-        unsafe { walked::rows(band, steps, near, n & !1, (rows.as_mut_ptr(), stride)) };
+        unsafe { walked::rows(band, steps, n & !1, (rows.as_mut_ptr(), stride)) };
         done = band.ends.len();
         for lane in (0..done).filter(|_| !n.is_multiple_of(2)) {
             // SAFETY: the caller's promise.
             rows[lane * stride + n - 1] = unsafe { even_of(band.lane(lane), n - 1) };
         }
     }
+    let advance = band.advance();
     for (lane, row) in rows.chunks_mut(stride.max(1)).take(LANES).enumerate().skip(done) {
         // SAFETY: the caller's promise.
         unsafe { bytes_before(band.lane(lane), advance, &mut row[..n]) };
