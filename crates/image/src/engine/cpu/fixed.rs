@@ -103,10 +103,14 @@ impl Vertical {
         Band { sum, taps: &self.taps, start, ends: &self.ends[rows.clone()], steps }
     }
 
-    /// The most source rows that an output row is made of.
+    /// The most source rows from the first to the last that an output row is made of.
     pub(crate) fn most(&self) -> usize {
-        let starts = [0].into_iter().chain(self.ends.iter().map(|(end, _)| *end));
-        self.ends.iter().zip(starts).map(|((end, _), start)| end - start).max().unwrap_or(0)
+        let reach = |output: usize| match self.taps(output).0 {
+            [] => 0,
+            [first, .., last] => (last.row - first.row) as usize + 1,
+            [_] => 1,
+        };
+        (0..self.ends.len()).map(reach).max().unwrap_or(0)
     }
 
     /// Whether every output row is a source row.
