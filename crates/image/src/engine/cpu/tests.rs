@@ -195,3 +195,19 @@ fn larger_and_a_little_smaller() {
     let mirrored = antialiased.with_flips(true, true);
     compare_sizes((64, 60), (90, 50), Nv12, Rgb, &mirrored);
 }
+
+#[test]
+fn rows_that_are_far_from_each_other() {
+    use PixelFormat::*;
+    // Sums of few more rows than 16 bits are enough for, and of few less.
+    for height in [430, 470] {
+        let antialiased = Convert::new().with_filter(Filter::Antialiased);
+        compare_sizes((2051, height), (20, 19), Nv12, Rgb, &antialiased);
+    }
+    for from in [Nv12, Yuyv, Rgba] {
+        for filter in [Filter::Antialiased, Filter::Area, Filter::Lanczos3] {
+            let convert = Convert::new().with_filter(filter);
+            compare_sizes((2051, 170), (70, 20), from, Rgb, &convert);
+        }
+    }
+}

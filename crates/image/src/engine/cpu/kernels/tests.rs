@@ -120,8 +120,10 @@ fn sums_in_the_order_of_the_source() {
         ends.push((taps.len(), (taps.len() - start) as i16 / 2));
     }
     let walk = Walk::of(&taps, ends.iter().map(|(end, _)| *end)).unwrap();
-    for len in LENGTHS {
-        let plane = bytes(len * source, 9);
+    // Rows beside each other, and so far apart that a band is summed along them.
+    let far = 8192;
+    let plane = bytes(far * source, 9);
+    for (len, stride) in LENGTHS.iter().flat_map(|len| [(*len, *len), (*len, far)]) {
         for rows in [0..1usize, 0..16, 1..17, 3..19, 15..19, 18..19] {
             // SAFETY: the plane has a byte for each output in every row.
             both("a band in the order of the source", |kernels| unsafe {
@@ -133,7 +135,7 @@ fn sums_in_the_order_of_the_source() {
                     signed: false,
                     begin: 0,
                     first: plane.as_ptr(),
-                    stride: len,
+                    stride,
                 };
                 let start = rows.start.checked_sub(1).map_or(0, |before| ends[before].0);
                 let (ends, steps) = (&ends[rows.clone()], walk.steps(&rows));
