@@ -16,7 +16,7 @@ pub(crate) mod neon;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use gathering::{Gather, Gathering, KEPT, KeptRows, Terms};
+pub(crate) use gathering::{Gather, Gathering, KEPT, Terms};
 
 /// A source row and its weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::engine::cpu::direct::MARGIN;
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::{KEPT, KeptRows};
+use crate::engine::cpu::kernels::KEPT;
 use crate::engine::cpu::picked;
 use crate::engine::cpu::prepare::Pass;
 
@@ -22,7 +22,7 @@ pub(crate) struct Scratch {
     /// Where outputs have the same weights: rows that each component's samples are dealt out to.
     pub(crate) dealt: [Rows; 4],
     /// Where rows are resized along first: source rows that are kept.
-    pub(crate) kept: [KeptRows; 4],
+    pub(crate) kept: [Rows; 4],
     /// Bands in columns.
     pub(crate) columns: [Range<usize>; 4],
     /// Columns, or rows, of the output's width, and where the first of them are: after all columns.
@@ -51,6 +51,12 @@ impl Rows {
     pub(crate) fn row(&self, row: usize, len: usize) -> Range<usize> {
         let start = self.start + row * self.stride;
         start..start + len
+    }
+
+    /// Where a source row begins that is kept, each at the place of its number.
+    #[inline]
+    pub(crate) fn place(&self, row: u32) -> usize {
+        self.start + row as usize % KEPT * self.stride
     }
 
     /// All rows of a band.
@@ -134,8 +140,7 @@ impl Pass {
             (&mut self.scratch, || self.gathered.iter().flat_map(|all| &all.sets));
         for set in sets() {
             for &index in &set.outs {
-                let Rows { start, stride } = scratch.take_rows(set.row_numbers(), KEPT);
-                scratch.kept[index] = KeptRows { start, stride };
+                scratch.kept[index] = scratch.take_rows(set.row_numbers(), KEPT);
             }
         }
         for &index in sets().flat_map(|set| &set.outs) {

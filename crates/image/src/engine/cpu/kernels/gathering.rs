@@ -2,6 +2,7 @@
 
 use super::Tap;
 use crate::engine::cpu::fixed::FixedMatrix;
+use crate::engine::cpu::scratch::Rows;
 
 /// How samples of rows are gathered and summed: outputs in blocks of sixteen, each half of which
 /// finds its samples within sixteen bytes.
@@ -66,33 +67,17 @@ pub(crate) struct Gathering<'a> {
     pub(crate) half: i16,
 }
 
-/// Rows that are kept in the scratch memory, each where its number has its place.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct KeptRows {
-    pub(crate) start: usize,
-    /// Numbers from one to the next.
-    pub(crate) stride: usize,
-}
-
 /// Source rows that are kept, and most that an output row is made of.
 pub(crate) const KEPT: usize = 4;
-
-impl KeptRows {
-    /// Where a source row is.
-    #[inline]
-    pub(crate) fn place(&self, row: u32) -> usize {
-        self.start + row as usize % KEPT * self.stride
-    }
-}
 
 /// Sums of rows, as `weighted` makes them, that together are bytes of red, green and blue.
 #[derive(Debug)]
 pub(crate) struct Terms<'a> {
     pub(crate) numbers: &'a [i16],
     /// What luma is in all colours, and up to [`KEPT`] rows of it.
-    pub(crate) luma: (KeptRows, &'a [Tap]),
+    pub(crate) luma: (Rows, &'a [Tap]),
     /// What chroma is in each colour, half of a code with it.
-    pub(crate) colours: ([KeptRows; 3], &'a [Tap]),
+    pub(crate) colours: ([Rows; 3], &'a [Tap]),
     /// Bits after the point.
     pub(crate) fraction: u32,
     pub(crate) flip: u8,

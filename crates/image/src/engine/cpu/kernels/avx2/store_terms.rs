@@ -5,7 +5,8 @@ use std::arch::x86_64::*;
 
 use super::store_bytes::{IN_ORDER, store_colours};
 use crate::engine::cpu::kernels::portable::terms::store_terms as store_few;
-use crate::engine::cpu::kernels::{KeptRows, Out, Tap, Terms};
+use crate::engine::cpu::kernels::{Out, Tap, Terms};
+use crate::engine::cpu::scratch::Rows;
 
 /// Pixels that are stored together.
 const PIXELS: usize = 32;
@@ -15,7 +16,7 @@ const PIXELS: usize = 32;
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
     let Terms { numbers, luma, colours: ([r, g, b], taps), pixels, .. } = terms;
-    let fits = |kept: &KeptRows, taps: &[Tap]| {
+    let fits = |kept: &Rows, taps: &[Tap]| {
         taps.iter().all(|tap| kept.place(tap.row) + pixels <= numbers.len())
     };
     assert!(fits(&luma.0, luma.1) && fits(r, taps) && fits(g, taps) && fits(b, taps));
@@ -38,11 +39,11 @@ pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out: Out) {
     let &Terms { numbers, luma, colours: ([r, g, b], taps), fraction, flip, pixels } = terms;
-    let luma = Rows::<LUMA>::new(numbers, luma.0, luma.1);
+    let luma = Weighted::<LUMA>::new(numbers, luma.0, luma.1);
     let (r, g, b) = (
-        Rows::<CHROMA>::new(numbers, r, taps),
-        Rows::<CHROMA>::new(numbers, g, taps),
-        Rows::<CHROMA>::new(numbers, b, taps),
+        Weighted::<CHROMA>::new(numbers, r, taps),
+        Weighted::<CHROMA>::new(numbers, g, taps),
+        Weighted::<CHROMA>::new(numbers, b, taps),
     );
     let bits = _mm_cvtsi32_si128(fraction as i32);
     let (flips, flip) = (flip != 0, _mm256_set1_epi8(flip as i8));
@@ -75,17 +76,18 @@ unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out:
 }
 
 /// Rows and their weights.
-struct Rows<const N: usize> {
+struct Weighted<const N: usize> {
     first: [*const i16; N],
     weights: [__m256i; N],
 }
 
-impl<const N: usize> Rows<N> {
+impl<const N: usize> Weighted<N> {
     /// Those that are missing count nothing.
     #[target_feature(enable = "avx2,fma,f16c")]
     #[inline]
-    fn new(numbers: &[i16], kept: KeptRows, taps: &[Tap]) -> Rows<N> {
-        let mut rows = Rows { first: [numbers.as_ptr(); N], weights: [_mm256_setzero_si256(); N] };
+    fn new(numbers: &[i16], kept: Rows, taps: &[Tap]) -> Weighted<N> {
+        let mut rows =
+            Weighted { first: [numbers.as_ptr(); N], weights: [_mm256_setzero_si256(); N] };
         for index in 0..N {
             if let Some(tap) = taps.get(index) {
                 rows.first[index] = numbers.as_ptr().wrapping_add(kept.place(tap.row));

@@ -4,7 +4,8 @@
 use super::{LENGTHS, both, bytes, numbers};
 use crate::colour::Matrix;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
-use crate::engine::cpu::kernels::{Gather, Gathering, KEPT, KeptRows, Out, Tap, Terms};
+use crate::engine::cpu::kernels::{Gather, Gathering, KEPT, Out, Tap, Terms};
+use crate::engine::cpu::scratch::Rows;
 use tenure_layout::Colour;
 
 /// Outputs of `2 * pairs` samples, `step` bytes apart, that wander about their windows.
@@ -92,7 +93,7 @@ fn terms_are_stored() {
     for len in LENGTHS {
         let stride = len.next_multiple_of(LANES);
         let numbers = numbers(4 * KEPT * stride, 9, 9000);
-        let kept = |at: usize| KeptRows { start: at * KEPT * stride, stride };
+        let kept = |at: usize| Rows { start: at * KEPT * stride, stride };
         let taps: Vec<Tap> = (3..)
             .zip([9000, 12_000, 6768, 5000])
             .map(|(row, weight)| Tap::new(row, weight))
