@@ -82,10 +82,14 @@ const ANY_SIZE: &str = "any size";
 
 /// Sizes in no simple ratio to the source, some of them larger than it.
 fn any_sizes() -> impl Iterator<Item = Task> {
-    let sources: [(&str, _, &[usize]); 4] = [
+    let sources: [(&str, _, &[usize]); 7] = [
+        ("240p", (320, 240), &[96, 160, 224]),
         ("480p", VGA, &[300, 320, 416, 500, 800, 1280]),
+        // Rows that do not begin with a line of the cache.
+        ("848x480", (848, 480), &[300, 448]),
         ("720p", HD, &[300, 416, 800, 1080, 1600]),
-        ("1080p", FULL_HD, &[100, 224, 300, 800, 1080, 1500]),
+        ("1080p", FULL_HD, &[60, 100, 224, 300, 800, 1024, 1080, 1500]),
+        ("5 megapixel", (2592, 1944), &[320, 640, 1024]),
         ("4K", UHD, &[416, 1080]),
     ];
     sources.into_iter().flat_map(|(name, size, sides)| {

@@ -39,7 +39,7 @@ impl Digits {
             (Care::SmallParts, 7..) => 12,
             (Care::SmallParts, _) => 2,
             (Care::Parts, 7..) => 32,
-            (Care::Codes, 7..) => 48,
+            (Care::Codes, 7..) => 64,
             (_, _) => 24,
         }
     }

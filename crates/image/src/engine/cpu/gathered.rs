@@ -42,8 +42,8 @@ impl Gathered {
     }
 }
 
-/// The number of the source row at every place, of a set.
-type Present = [Option<u32>; KEPT];
+/// The source rows of a set that are kept: those that the last output row is made of.
+type Present = Range<u32>;
 
 impl Strip<'_> {
     /// Makes rows of a picture of one tile.
@@ -58,7 +58,7 @@ impl Strip<'_> {
         numbers: &mut [i16],
     ) {
         let ending = self.ending(tile);
-        let mut present = [Present::default(); 4];
+        let mut present: [Present; 4] = [0..0, 0..0, 0..0, 0..0];
         for row in rows {
             for (set, present) in gathered.sets.iter().zip(&mut present) {
                 // SAFETY: the caller's promise.
@@ -92,25 +92,52 @@ impl Strip<'_> {
         present: &mut Present,
         numbers: &mut [i16],
     ) {
-        let matrix = self.pass.matrix.as_ref().filter(|_| gathered.terms);
-        let half = 1 << self.pass.fraction >> 1;
-        for tap in self.pass.feeds[set.feed].vertical.taps(row).0 {
-            let present = &mut present[tap.row as usize % KEPT];
-            if *present == Some(tap.row) {
-                continue;
+        let taps = self.pass.feeds[set.feed].vertical.taps(row).0;
+        let (Some(first), Some(last)) = (taps.first(), taps.last()) else { return };
+        let needed = first.row..last.row + 1;
+        // Rows rise from output to output, or fall; there are no branches to guess.
+        let after = needed.start.max(present.end)..needed.end;
+        let before = needed.start..needed.end.min(present.start);
+        *present = needed;
+        // Two rows of one component share what is read of the tables, as two components do.
+        let together = if set.outs.len() == 1 { 2 } else { 1 };
+        for missing in [after, before] {
+            for start in missing.clone().step_by(together) {
+                let rows = start..(start + together as u32).min(missing.end);
+                // SAFETY: the caller's promise.
+                unsafe { self.gather_together(gathered, set, rows, numbers) };
             }
-            *present = Some(tap.row);
-            let mut from = [std::ptr::null(); 4];
-            let parts = set.rows(self.source, tap.row as usize, &mut from);
-            let mut to = [0; 4];
-            for (to, &index) in to.iter_mut().zip(&set.outs) {
-                *to = self.pass.scratch.kept[index].place(tap.row);
-            }
-            let (from, to) = (&from[..parts], &to[..set.outs.len()]);
-            let gathering = Gathering { from, to, matrix, half };
-            // SAFETY: windows lie inside rows of held planes.
-            unsafe { (self.kernels.gather)(&set.gather, &gathering, numbers) };
         }
+    }
+
+    /// Resizes one of a set's source rows, or two of a set of one component.
+    ///
+    /// # Safety
+    /// As [`Strip::run`].
+    unsafe fn gather_together(
+        &self,
+        gathered: &Gathered,
+        set: &Set,
+        rows: Range<u32>,
+        numbers: &mut [i16],
+    ) {
+        let (mut from, mut parts) = ([std::ptr::null(); 4], 0);
+        let (mut to, mut outs) = ([0; 4], 0);
+        for row in rows {
+            parts += set.rows(self.source, row as usize, &mut from[parts..]);
+            for &index in &set.outs {
+                to[outs] = self.pass.scratch.kept[index].place(row);
+                outs += 1;
+            }
+        }
+        let gathering = Gathering {
+            from: &from[..parts],
+            to: &to[..outs],
+            matrix: self.pass.matrix.as_ref().filter(|_| gathered.terms),
+            half: 1 << self.pass.fraction >> 1,
+        };
+        // SAFETY: windows lie inside rows of held planes.
+        unsafe { (self.kernels.gather)(&set.gather, &gathering, numbers) };
     }
 
     /// Sums the kept rows that an output row is made of.

@@ -6,6 +6,8 @@ use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
 mod gathering;
 pub(crate) mod portable;
+mod sums;
+mod uniform;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
@@ -17,150 +19,8 @@ pub(crate) mod neon;
 mod tests;
 
 pub(crate) use gathering::{Gather, Gathering, KEPT, Terms};
-
-/// A source row and its weight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tap {
-    /// Its number in the plane.
-    pub(crate) row: u32,
-    /// The weight without its sign, twice: what fills a vector of 16-bit numbers.
-    pub(crate) twice: u32,
-    pub(crate) negative: bool,
-}
-
-impl Tap {
-    /// A weight of at most 16 bits beside its sign.
-    pub(crate) fn new(row: usize, weight: i32) -> Tap {
-        let twice = (weight.unsigned_abs() & 0xffff).wrapping_mul(0x1_0001);
-        Tap { row: row as u32, twice, negative: weight < 0 }
-    }
-
-    /// The weight as a number of 16 bits with its sign; one itself, which does not fit, is a little
-    /// less.
-    #[inline]
-    pub(crate) fn narrow(&self) -> i16 {
-        self.weight().clamp(-32768, 32767) as i16
-    }
-
-    pub(crate) fn weight(&self) -> i32 {
-        let size = (self.twice & 0xffff) as i32;
-        if self.negative { -size } else { size }
-    }
-
-    /// Half of what the products of these taps lose together when their lower halves are cut off.
-    pub(crate) fn lost(taps: &[Tap]) -> i16 {
-        let below = taps.iter().filter(|tap| tap.negative).count();
-        ((taps.len() as i32 - 2 * below as i32) / 2) as i16
-    }
-}
-
-/// How rows are summed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sum<'a> {
-    pub(crate) taps: &'a [Tap],
-    /// Bits after the point of the weights, and of the result.
-    pub(crate) bits: u32,
-    pub(crate) fraction: u32,
-    /// Whether the sum needs 32 bits.
-    pub(crate) wide: bool,
-    /// Whether weights may be below zero.
-    pub(crate) signed: bool,
-    /// What sums of 16 bits begin with: half of what all products lose together.
-    pub(crate) begin: i16,
-    /// The byte of the plane's first row that the first output is made of.
-    pub(crate) first: *const u8,
-    /// Bytes from a row to the next.
-    pub(crate) stride: usize,
-}
-
-impl Sum<'_> {
-    /// Where a tap's row has the first byte.
-    #[inline(always)]
-    pub(crate) fn row(&self, tap: &Tap) -> *const u8 {
-        self.first.wrapping_add(tap.row as usize * self.stride)
-    }
-}
-
-/// The weights of a source row in the two output rows that it is part of, each twice as in [`Tap`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Share {
-    pub(crate) before: u32,
-    pub(crate) after: u32,
-}
-
-/// How a band's output rows are summed in the order of source rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Steps<'a> {
-    /// The source row of the first share; every next one has the next row.
-    pub(crate) first: usize,
-    pub(crate) shares: &'a [Share],
-    /// The first share of the band.
-    pub(crate) start: usize,
-    /// Where shares end that are part of the first output and the one before it, of the first and
-    /// the second, and so on: one more than the band has rows. They rise, and `shares` has the last.
-    pub(crate) ends: &'a [usize],
-}
-
-impl Steps<'_> {
-    /// Where the row of a share is.
-    #[cfg(target_arch = "x86_64")]
-    fn row(&self, band: &Band<'_>, share: usize) -> *const u8 {
-        band.sum.first.wrapping_add((self.first + share) * band.sum.stride)
-    }
-
-    /// Sees that they are those of the band: addresses depend on it.
-    #[cfg(target_arch = "x86_64")]
-    fn check(&self, band: &Band<'_>) {
-        let Steps { shares, start, ends, .. } = self;
-        assert!(ends.is_sorted() && ends.last().is_some_and(|end| *end <= shares.len()));
-        assert!(*start <= ends[0] && ends.len() == band.ends.len() + 1 && ends.len() <= LANES + 1);
-    }
-}
-
-/// What a band is made of: up to [`LANES`] sums of rows, and sums of nothing beyond them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Band<'a> {
-    /// All but the taps.
-    pub(crate) sum: Sum<'a>,
-    /// The taps of all sums, from this one on, and for each where its own end and what it begins
-    /// with. Source rows rise from sum to sum, or fall.
-    pub(crate) taps: &'a [Tap],
-    pub(crate) start: usize,
-    pub(crate) ends: &'a [(usize, i16)],
-    /// The same in another order, where that is known.
-    pub(crate) steps: Option<Steps<'a>>,
-}
-
-impl<'a> Band<'a> {
-    /// One of the sums.
-    #[inline]
-    pub(crate) fn lane(&self, lane: usize) -> Sum<'a> {
-        let Some(&(end, begin)) = self.ends.get(lane) else {
-            return Sum { taps: &[], begin: 0, ..self.sum };
-        };
-        let start = lane.checked_sub(1).map_or(self.start, |before| self.ends[before].0);
-        Sum { taps: &self.taps[start..end], begin, ..self.sum }
-    }
-
-    /// The first and the last sum.
-    fn outer(&self) -> [&'a [Tap]; 2] {
-        [self.lane(0).taps, self.lane(self.ends.len().saturating_sub(1)).taps]
-    }
-
-    /// Bytes from the first to the last source row.
-    fn reach(&self) -> usize {
-        let rows = |taps: &[Tap]| Some((taps.first()?.row, taps.last()?.row));
-        let [Some(one), Some(other)] = self.outer().map(rows) else { return 0 };
-        (one.1.max(other.1) - one.0.min(other.0)) as usize * self.sum.stride
-    }
-
-    /// Source rows from one sum to the next, rounded up.
-    #[cfg(target_arch = "x86_64")]
-    fn advance(&self) -> usize {
-        let [one, other] = self.outer().map(|taps| taps.first().map_or(0, |tap| tap.row));
-        (other.saturating_sub(one) as usize).div_ceil(self.ends.len().max(2) - 1)
-    }
-}
+pub(crate) use sums::{Band, Share, Steps, Sum, Tap};
+pub(crate) use uniform::{End, Uniform};
 
 /// Some outputs of a table along the row.
 #[derive(Debug, Clone, Copy)]
@@ -355,10 +215,15 @@ pub(crate) struct Kernels {
     /// The sum of rows that begin at these places, each with its weight: products are rounded one
     /// by one, as those of `horizontal` are.
     pub(crate) weighted: unsafe fn(&[i16], &[Place], &mut [i16]),
-    /// Samples of rows of bytes, one for each component, gathered and summed into as many rows of
-    /// numbers with seven bits after the point; with a matrix, one row of luma into one and two of
-    /// chroma into three.
+    /// Samples of rows of bytes, gathered and summed into as many rows of numbers with seven bits
+    /// after the point; with a matrix, rows of luma into as many, or two of chroma into three.
     pub(crate) gather: unsafe fn(&Gather, &Gathering<'_>, &mut [i16]),
+    /// Each output is the sum of four bytes of every row, which begin two further along than those
+    /// of the output before: along the row first, then of all rows, products rounded one by one.
+    pub(crate) halved: unsafe fn(Sum<'_>, &Uniform<4>, &mut [i16]),
+    /// The same for bytes in pairs, two of each kind for an output and one further along: the first
+    /// of each pair to one row, the second to the other.
+    pub(crate) slid_pairs: unsafe fn(Sum<'_>, &Uniform<2>, &mut [i16], &mut [i16]),
     /// Sums of rows, stored.
     pub(crate) store_terms: unsafe fn(&Terms<'_>, Out),
     /// A band of at least [`LANES`] columns through a matrix and stored as bytes; where there is

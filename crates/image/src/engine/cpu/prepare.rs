@@ -161,7 +161,7 @@ impl Pass {
         let mut straight = direct.is_some() || are_copies(&along);
         let regular = (!straight && !recipe.geometry.transposed)
             .then(|| tiles(&feeds, &along, across, true))
-            .and_then(|whole| regular::find(&feeds, &along, whole.first()?));
+            .and_then(|whole| regular::find(&feeds, &along, whole.first()?, digits));
         straight |= regular.is_some();
         let gathered = (!straight && !recipe.geometry.transposed && sum_fraction == 7)
             .then(|| gathered::find(&feeds, &taps, source, recipe.source.width))

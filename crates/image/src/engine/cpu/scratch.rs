@@ -7,6 +7,7 @@ use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::KEPT;
 use crate::engine::cpu::picked;
 use crate::engine::cpu::prepare::Pass;
+use crate::engine::cpu::regular::Regular;
 
 /// Where things are in a thread's scratch memory, in numbers of 16 bits.
 #[derive(Debug, Default)]
@@ -19,8 +20,6 @@ pub(crate) struct Scratch {
     pub(crate) bands: [Rows; 4],
     /// Where nothing is resized: samples of each row before the first that is wanted.
     pub(crate) skip: [usize; 4],
-    /// Where outputs have the same weights: rows that each component's samples are dealt out to.
-    pub(crate) dealt: [Rows; 4],
     /// Where rows are resized along first: source rows that are kept.
     pub(crate) kept: [Rows; 4],
     /// Bands in columns.
@@ -120,13 +119,10 @@ impl Pass {
                 }
                 let regular = self.regular.as_mut().and_then(|all| all[component].as_mut());
                 if let (Some(regular), Some(table)) = (regular, &self.along[component]) {
-                    let (start, all) = (groups.start * samples, groups.len() * samples);
-                    let mut dealt = rows;
-                    if regular.step > 1 {
-                        dealt = scratch.take_rows(all / regular.step, regular.step);
+                    if let Regular::Sliding(sliding) = regular {
+                        let (start, all) = (groups.start * samples, groups.len() * samples);
+                        sliding.place(table, rows, start, all);
                     }
-                    regular.place(table, dealt, start, all);
-                    scratch.dealt[component] = dealt;
                     scratch.resized[component] = scratch.take(outputs);
                 }
             }
@@ -151,15 +147,20 @@ impl Pass {
     /// For bands of rows that become columns.
     fn lay_out_bands(&mut self, outputs: usize) {
         let scratch = &mut self.scratch;
+        // Feeds follow each other and have the same place, which then is in a near cache.
+        let (start, mut end) = (scratch.len, scratch.len);
         for (index, feed) in self.feeds.iter().enumerate() {
             let groups = self.tiles.iter().map(|tile| tile.groups[index].len()).max().unwrap_or(0);
             let tables = || feed.shape.components().iter().filter_map(|&c| self.along[c].as_ref());
             // Runs may reach beyond the last sample, with weights of zero.
             let beyond = tables().map(|table| table.count).max().unwrap_or(0);
             let numbers = feed.shape.numbers();
-            scratch.bands[index] = scratch.take_rows(groups * numbers, LANES);
+            scratch.len = start;
             scratch.columns[index] = scratch.take((groups + beyond) * numbers * LANES);
+            scratch.bands[index] = scratch.take_rows(groups * numbers, LANES);
+            end = end.max(scratch.len);
         }
+        scratch.len = end;
         scratch.resized_start = scratch.len;
         for (component, _) in self.along.iter().enumerate().filter(|(_, table)| table.is_some()) {
             scratch.resized[component] = scratch.take(outputs * LANES);

@@ -34,14 +34,17 @@ fn compare_sizes(
     convert: &Convert,
 ) {
     let dtype = if from == PixelFormat::P010 { DType::U16 } else { DType::U8 };
-    let source = image(width, height, from, dtype);
+    compare_images(&image(width, height, from, dtype), into, to, convert);
+}
+
+fn compare_images(source: &TensorDyn, into: (usize, usize), to: PixelFormat, convert: &Convert) {
     let [one, other] = [0, 1].map(|_| image(into.0, into.1, to, DType::U8));
     let cpu = Cpu::with_kernels(super::kernels::best(), Threads::One);
-    cpu.run(&Job::new(&source, &one, convert).unwrap()).unwrap();
-    Reference.run(&Job::new(&source, &other, convert).unwrap()).unwrap();
+    cpu.run(&Job::new(source, &one, convert).unwrap()).unwrap();
+    Reference.run(&Job::new(source, &other, convert).unwrap()).unwrap();
     let (one, other) = (one.map_read().unwrap(), other.map_read().unwrap());
     for (at, (a, b)) in one.as_slice().iter().zip(other.as_slice()).enumerate() {
-        assert!(a.abs_diff(*b) <= 1, "{from} to {to} {into:?} at {at}: {a}, not {b}");
+        assert!(a.abs_diff(*b) <= 1, "{source:?} to {to} {into:?} at {at}: {a}, not {b}");
     }
 }
 
@@ -162,9 +165,10 @@ fn is_gathered(
 fn larger_and_a_little_smaller() {
     use PixelFormat::*;
     let sizes = [(17, 16), (20, 33), (33, 20), (64, 90), (100, 70), (70, 200), (16, 300)];
+    let nearly_half = [(33, 17), (65, 33), (100, 51), (100, 55)];
     for filter in [Filter::Antialiased, Filter::Bilinear, Filter::Area] {
         let convert = Convert::new().with_filter(filter);
-        for (width, into) in sizes {
+        for (width, into) in sizes.into_iter().chain(nearly_half) {
             for from in [Nv12, Nv21, Nv16, Nv24, I420, Grey, PlanarRgb, Yuyv, Uyvy, Rgb, Bgra] {
                 for to in [Rgb, Bgr, PlanarRgb, PlanarRgba, Grey, Rgba, Nv12] {
                     compare_sizes((width, 9), (into, 13), from, to, &convert);
@@ -177,6 +181,7 @@ fn larger_and_a_little_smaller() {
     for from in [Nv12, Nv21, Nv16, I420] {
         assert_eq!(is_gathered((64, 9), (90, 13), from, &antialiased), Some(true), "{from}");
         assert_eq!(is_gathered((64, 9), (50, 7), from, &antialiased), Some(true), "{from}");
+        assert_eq!(is_gathered((64, 9), (33, 5), from, &antialiased), Some(true), "{from}");
     }
     assert_eq!(is_gathered((64, 9), (90, 13), Grey, &antialiased), Some(false));
     assert_eq!(is_gathered((64, 9), (90, 13), PlanarRgb, &antialiased), Some(false));
@@ -190,6 +195,7 @@ fn larger_and_a_little_smaller() {
         let cropped = antialiased.clone().with_crop(Region::new(left, 1, 80, 8));
         compare_sizes((93, 11), (100, 14), Nv12, Bgra, &cropped);
         compare_sizes((93, 11), (100, 14), I420, Rgb, &cropped);
+        compare_sizes((93, 11), (41, 5), Nv21, Rgb, &cropped);
         compare_sizes((93, 11), (100, 14), Nv12, PlanarRgb, &cropped.with_flips(true, true));
     }
     let mirrored = antialiased.with_flips(true, true);
@@ -197,10 +203,25 @@ fn larger_and_a_little_smaller() {
 }
 
 #[test]
+fn one_colour_stays_one_colour() {
+    // Sums of as many rows as 16 bits are enough for, all of which lose the same.
+    let source = image(640, 640, PixelFormat::Nv12, DType::U8);
+    for colour in (0..=255).step_by(5) {
+        let mut map = source.map().unwrap();
+        let (luma, chroma) = map.as_mut_slice().split_at_mut(640 * 640);
+        luma.fill(colour);
+        chroma.fill(255 - colour / 3 * 2);
+        drop(map);
+        let antialiased = Convert::new().with_filter(Filter::Antialiased);
+        compare_images(&source, (20, 20), PixelFormat::Rgb, &antialiased);
+    }
+}
+
+#[test]
 fn rows_that_are_far_from_each_other() {
     use PixelFormat::*;
     // Sums of few more rows than 16 bits are enough for, and of few less.
-    for height in [430, 470] {
+    for height in [600, 620] {
         let antialiased = Convert::new().with_filter(Filter::Antialiased);
         compare_sizes((2051, height), (20, 19), Nv12, Rgb, &antialiased);
     }

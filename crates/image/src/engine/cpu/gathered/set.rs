@@ -68,7 +68,9 @@ impl Set {
         }
         let feed = feeds.iter().position(|feed| feed.shape.components().contains(&outs[0]))?;
         let (across, _) = taps[outs[0]].as_ref()?;
-        let gather = tables(across, source[outs[0]].step, row_bytes)?;
+        let step = source[outs[0]].step;
+        let gather = tables(across, step, row_bytes, false)
+            .or_else(|| tables(across, step, row_bytes, true))?;
         let parts = outs.iter().map(|&index| (source[index].plane, source[index].first)).collect();
         Some(Set { feed, parts, outs, gather, row_bytes })
     }
@@ -78,7 +80,7 @@ impl Set {
         &self,
         planes: &[PlaneAddress],
         row: usize,
-        from: &mut [*const u8; 4],
+        from: &mut [*const u8],
     ) -> usize {
         for (from, (plane, first)) in from.iter_mut().zip(&self.parts) {
             let plane = &planes[*plane];
@@ -96,10 +98,10 @@ impl Set {
 }
 
 /// The tables for these taps, of samples `step` bytes apart in rows of as many bytes, if outputs
-/// are made of few samples that are near enough to each other.
-fn tables(taps: &Taps, step: usize, row_bytes: usize) -> Option<Gather> {
+/// are made of few samples that are near enough to each other; `apart` as in [`Gather`].
+fn tables(taps: &Taps, step: usize, row_bytes: usize, apart: bool) -> Option<Gather> {
     let weights = rounded(taps, taps.count, BITS);
-    if row_bytes < Gather::WINDOW || weights.iter().any(|weight| *weight < 0) {
+    if weights.iter().any(|weight| *weight < 0) {
         return None;
     }
     // The first sample of an output, and the weights of that and those after it.
@@ -112,29 +114,33 @@ fn tables(taps: &Taps, step: usize, row_bytes: usize) -> Option<Gather> {
     let outputs = taps.first.len();
     let most = (0..outputs).map(|index| output(index).1.len()).max()?;
     let pairs = most.div_ceil(2);
-    if pairs > PAIRS {
+    // With twice as many windows more than two samples take as long as columns do.
+    if pairs > PAIRS || apart && pairs > 1 {
         return None;
     }
+    // Outputs have all their samples inside the row, some of them without weight, and so do windows.
+    let last_first = row_bytes.div_ceil(step).checked_sub(2 * pairs)?;
+    let last_start = row_bytes.checked_sub(Gather::reach(pairs, step, apart))?;
     let (mut windows, mut tables) = (vec![], vec![]);
     for block in (0..outputs).step_by(LANES) {
         let mut table = vec![0; Gather::table_bytes(pairs)];
         for run in (0..LANES).step_by(Gather::RUN) {
             // What fills the last run is the last output again.
             let own = |at: usize| output((block + at).min(outputs - 1));
+            let first = |at: usize| own(at).0.min(last_first);
             let all = run..run + Gather::RUN;
-            let first = all.clone().map(|at| own(at).0).min()? * step;
-            let last = |(first, weights): (usize, &[i32])| first + weights.len() - 1;
-            let last = all.clone().map(|at| last(own(at))).max()? * step;
-            let start = first.min(row_bytes - Gather::WINDOW);
-            if last >= start + Gather::WINDOW {
+            let start = (all.clone().map(first).min()? * step).min(last_start);
+            let second = if apart { 0 } else { step };
+            if all.clone().map(first).max()? * step + second >= start + Gather::WINDOW {
                 return None;
             }
             windows.push(u32::try_from(start).ok()?);
             for at in all {
-                let (first, weights) = own(at);
-                table[2 * at] = (first * step - start) as u8;
-                table[2 * at + 1] = ((first + 1) * step - start) as u8;
-                for (index, weight) in weights.iter().enumerate() {
+                table[2 * at] = (first(at) * step - start) as u8;
+                table[2 * at + 1] =
+                    if apart { Gather::NOWHERE } else { table[2 * at] + step as u8 };
+                let (from, weights) = own(at);
+                for (index, weight) in (from - first(at)..).zip(weights) {
                     let (large, small) = Gather::weight_parts(*weight);
                     let at = Gather::weights_at(index / 2) + 2 * at + index % 2;
                     (table[at], table[at + Gather::LANE]) = (large, small);
@@ -143,5 +149,5 @@ fn tables(taps: &Taps, step: usize, row_bytes: usize) -> Option<Gather> {
         }
         tables.extend(table);
     }
-    Some(Gather { windows, tables, pairs, step: step as u8 })
+    Some(Gather { windows, tables, pairs, step: step as u8, apart })
 }

@@ -24,6 +24,7 @@ mod store_rgb;
 mod store_terms;
 mod turn;
 mod turned;
+mod uniform;
 mod vertical;
 mod walked;
 mod weighted;
@@ -42,6 +43,8 @@ pub(crate) static KERNELS: Kernels = Kernels {
     horizontal: horizontal::horizontal,
     weighted: weighted::weighted,
     gather: gather::gather,
+    halved: uniform::halved,
+    slid_pairs: uniform::slid_pairs,
     store_terms: store_terms::store_terms,
     matrix: matrix::matrix,
     double: mixed::double,

@@ -5,19 +5,23 @@ use crate::engine::cpu::fixed::FixedMatrix;
 use crate::engine::cpu::scratch::Rows;
 
 /// How samples of rows are gathered and summed: outputs in blocks of sixteen, each half of which
-/// finds its samples within sixteen bytes.
+/// finds its first two samples within sixteen bytes, the next two at the same places of the sixteen
+/// bytes that begin two samples later, and so on.
 ///
 /// For every block there is a table: for each output the places of its first two samples in its
 /// window, then for every two samples the larger parts of their weights and the smaller ones.
 #[derive(Debug)]
 pub(crate) struct Gather {
-    /// Byte of a row that each window begins with: two for every block.
+    /// Byte of a row that each first window begins with: two for every block.
     pub(crate) windows: Vec<u32>,
     pub(crate) tables: Vec<u8>,
     /// Pairs of samples of each output.
     pub(crate) pairs: usize,
     /// Bytes from a sample to the next.
     pub(crate) step: u8,
+    /// Whether every second sample is found in a window of its own, which begins a sample later: at
+    /// the place of the one before it. Tables have no place for it then.
+    pub(crate) apart: bool,
 }
 
 impl Gather {
@@ -42,6 +46,15 @@ impl Gather {
         Self::LANE * (1 + 2 * pair)
     }
 
+    /// A place that no sample is taken from.
+    pub(crate) const NOWHERE: u8 = 0x80;
+
+    /// Bytes from the first of the first window of some outputs to the last of the last one.
+    pub(crate) const fn reach(pairs: usize, step: usize, apart: bool) -> usize {
+        let windows = if apart { 2 * pairs - 1 } else { 2 * pairs - 2 };
+        Self::WINDOW + windows * step
+    }
+
     /// The larger and the smaller part of a weight of thirteen bits.
     pub(crate) fn weight_parts(weight: i32) -> (u8, u8) {
         // The larger part of one itself would not fit.
@@ -57,8 +70,8 @@ impl Gather {
 }
 
 /// Rows of samples that are gathered, and where in the scratch memory numbers of each begin: one row
-/// for each, or, with a matrix, one of luma for what it is in all colours, two of chroma for what
-/// they are in red, green and blue, with half of a code.
+/// for each, or, with a matrix, as many of luma for what it is in all colours, or two of chroma for
+/// what they are in red, green and blue, with half of a code.
 #[derive(Debug)]
 pub(crate) struct Gathering<'a> {
     pub(crate) from: &'a [*const u8],

@@ -9,6 +9,7 @@ use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 pub(super) mod coloured;
 pub(super) mod gather;
 pub(super) mod terms;
+pub(super) mod uniform;
 
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "portable",
@@ -23,6 +24,8 @@ pub(crate) static KERNELS: Kernels = Kernels {
     horizontal,
     weighted,
     gather: gather::gather,
+    halved: uniform::halved,
+    slid_pairs: uniform::slid_pairs,
     store_terms: terms::store_terms,
     matrix,
     double,

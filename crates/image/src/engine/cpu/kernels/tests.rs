@@ -3,6 +3,7 @@
 
 mod gathered;
 mod stored;
+mod uniform;
 
 use super::{
     Along, Band, ChromaRow, Coloured, Columns, Finished, Kernels, Mixed, Mixture, Out, Real, Scale,

@@ -99,7 +99,8 @@ unsafe fn blocks<const SIGNED: bool>(band: &Band<'_>, n: usize, columns: *mut i1
 /// # Safety
 /// As [`band`], with `N` vectors of bytes from `at` on in every row. As many from `ahead` on are
 /// fetched meanwhile: frames from a camera are in no cache, and steps from row to row are too short
-/// for the processor to guess what comes next: the next block, or the first one of the next band.
+/// for the processor to guess what comes next: the next block, or the first one of the next band. Of
+/// each line the last byte, as where rows begin inside of one the first lines are those of this block.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 unsafe fn block<const N: usize, const SIGNED: bool>(
@@ -116,7 +117,7 @@ unsafe fn block<const N: usize, const SIGNED: bool>(
             for before in 0..(last.row + 1).saturating_sub(fetched) as usize {
                 let next = next.wrapping_sub(before * sum.stride);
                 for line in 0..N.div_ceil(2) {
-                    _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(64 * line).cast());
+                    _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(64 * line + 63).cast());
                 }
             }
             fetched = fetched.max(last.row + 1);

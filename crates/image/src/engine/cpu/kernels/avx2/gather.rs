@@ -18,9 +18,10 @@ pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers:
     assert!(gathering.to.iter().all(|start| start + room <= numbers.len()));
     // SAFETY: the caller's promise.
     unsafe {
-        match gather.pairs {
-            1 => gather_pairs::<1>(gather, gathering, numbers.as_mut_ptr()),
-            2 => gather_pairs::<2>(gather, gathering, numbers.as_mut_ptr()),
+        match (gather.pairs, gather.apart) {
+            (1, false) => gather_pairs::<1, false>(gather, gathering, numbers.as_mut_ptr()),
+            (2, false) => gather_pairs::<2, false>(gather, gathering, numbers.as_mut_ptr()),
+            (1, true) => gather_pairs::<1, true>(gather, gathering, numbers.as_mut_ptr()),
             _ => gather_any(gather, gathering, numbers),
         }
     }
@@ -30,7 +31,7 @@ pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers:
 /// As [`gather`], with room for all blocks wherever numbers begin.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn gather_pairs<const PAIRS: usize>(
+unsafe fn gather_pairs<const PAIRS: usize, const APART: bool>(
     gather: &Gather,
     gathering: &Gathering<'_>,
     numbers: *mut i16,
@@ -38,10 +39,12 @@ unsafe fn gather_pairs<const PAIRS: usize>(
     // SAFETY: the caller's promise.
     unsafe {
         match (gathering.matrix, gathering.from, gathering.to) {
-            (Some(matrix), [luma], [to]) => {
-                let (factor, to) = (_mm256_set1_epi16(matrix.rows[0][0]), numbers.add(*to));
-                each::<PAIRS, 1>(gather, [*luma], |block, [luma]| {
-                    put(to, block, _mm256_mulhrs_epi16(luma, factor));
+            (Some(matrix), [a, b], [to_a, to_b]) => {
+                let factor = _mm256_set1_epi16(matrix.rows[0][0]);
+                let (to_a, to_b) = (numbers.add(*to_a), numbers.add(*to_b));
+                each::<PAIRS, APART, 2>(gather, [*a, *b], |block, [a, b]| {
+                    put(to_a, block, _mm256_mulhrs_epi16(a, factor));
+                    put(to_b, block, _mm256_mulhrs_epi16(b, factor));
                 });
             }
             (Some(matrix), [u, v], [red, green, blue]) => {
@@ -54,7 +57,7 @@ unsafe fn gather_pairs<const PAIRS: usize>(
                     let add = matrix.offset[colour].wrapping_add(gathering.half);
                     offset[colour] = _mm256_set1_epi16(add);
                 }
-                each::<PAIRS, 2>(gather, [*u, *v], |block, [u, v]| {
+                each::<PAIRS, APART, 2>(gather, [*u, *v], |block, [u, v]| {
                     let (by_u, by_v) =
                         (_mm256_mulhrs_epi16(u, green.0), _mm256_mulhrs_epi16(v, green.1));
                     let all = [
@@ -67,17 +70,26 @@ unsafe fn gather_pairs<const PAIRS: usize>(
                     }
                 });
             }
-            (_, [a, b], [to_a, to_b]) => {
+            (Some(matrix), luma, to) => {
+                let factor = _mm256_set1_epi16(matrix.rows[0][0]);
+                for (row, to) in luma.iter().zip(to) {
+                    let to = numbers.add(*to);
+                    each::<PAIRS, APART, 1>(gather, [*row], |block, [luma]| {
+                        put(to, block, _mm256_mulhrs_epi16(luma, factor));
+                    });
+                }
+            }
+            (None, [a, b], [to_a, to_b]) => {
                 let (to_a, to_b) = (numbers.add(*to_a), numbers.add(*to_b));
-                each::<PAIRS, 2>(gather, [*a, *b], |block, [a, b]| {
+                each::<PAIRS, APART, 2>(gather, [*a, *b], |block, [a, b]| {
                     put(to_a, block, a);
                     put(to_b, block, b);
                 });
             }
-            (_, from, to) => {
+            (None, from, to) => {
                 for (row, to) in from.iter().zip(to) {
                     let to = numbers.add(*to);
-                    each::<PAIRS, 1>(gather, [*row], |block, [a]| put(to, block, a));
+                    each::<PAIRS, APART, 1>(gather, [*row], |block, [a]| put(to, block, a));
                 }
             }
         }
@@ -99,12 +111,12 @@ unsafe fn put(out: *mut i16, block: usize, numbers: __m256i) {
 /// As [`gather`].
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn each<const PAIRS: usize, const PARTS: usize>(
+unsafe fn each<const PAIRS: usize, const APART: bool, const PARTS: usize>(
     gather: &Gather,
     rows: [*const u8; PARTS],
     then: impl Fn(usize, [__m256i; PARTS]),
 ) {
-    let next = _mm256_set1_epi8(2 * gather.step as i8);
+    let step = usize::from(gather.step);
     for block in 0..gather.blocks() {
         // SAFETY: two windows and a table for each block.
         let (low, high, table) = unsafe {
@@ -114,21 +126,28 @@ unsafe fn each<const PAIRS: usize, const PARTS: usize>(
         };
         // SAFETY: parts of a table are vectors.
         let part_of = |at: usize| unsafe { _mm256_loadu_si256(table.add(at).cast()) };
-        let mut windows = [_mm256_setzero_si256(); PARTS];
-        for part in 0..PARTS {
-            // SAFETY: windows are inside the row.
-            windows[part] = unsafe {
-                _mm256_loadu2_m128i(rows[part].add(high).cast(), rows[part].add(low).cast())
-            };
-        }
-        let mut places = part_of(0);
+        let places = part_of(0);
+        // The same places, of second samples.
+        let others =
+            _mm256_or_si256(_mm256_slli_epi16::<8>(places), _mm256_srli_epi16::<8>(places));
         let (mut large, mut small) =
             ([_mm256_setzero_si256(); PARTS], [_mm256_setzero_si256(); PARTS]);
         for pair in 0..PAIRS {
             let at = Gather::weights_at(pair);
             let (more, less) = (part_of(at), part_of(at + Gather::LANE));
             for part in 0..PARTS {
-                let samples = _mm256_shuffle_epi8(windows[part], places);
+                let window = |index: usize| {
+                    // SAFETY: windows are inside the row.
+                    unsafe {
+                        let row = rows[part].add(index * step);
+                        _mm256_loadu2_m128i(row.add(high).cast(), row.add(low).cast())
+                    }
+                };
+                let mut samples = _mm256_shuffle_epi8(window(2 * pair), places);
+                if APART {
+                    let seconds = _mm256_shuffle_epi8(window(2 * pair + 1), others);
+                    samples = _mm256_or_si256(samples, seconds);
+                }
                 let (a, b) =
                     (_mm256_maddubs_epi16(samples, more), _mm256_maddubs_epi16(samples, less));
                 if pair == 0 {
@@ -138,7 +157,6 @@ unsafe fn each<const PAIRS: usize, const PARTS: usize>(
                     small[part] = _mm256_add_epi16(small[part], b);
                 }
             }
-            places = _mm256_add_epi8(places, next);
         }
         for part in 0..PARTS {
             let small = _mm256_srli_epi16::<{ Gather::SMALL_BITS as i32 }>(small[part]);

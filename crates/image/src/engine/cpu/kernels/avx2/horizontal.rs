@@ -25,15 +25,16 @@ pub(super) unsafe fn horizontal(along: Along<'_>, from: &[&[i16]], out: &mut [&m
     }
     // SAFETY: the caller's promise.
     unsafe {
-        match (from, out) {
-            ([a], [out_a]) => sums(along, [*a], [out_a]),
-            ([a, b], [out_a, out_b]) => sums(along, [*a, *b], [out_a, out_b]),
-            ([a, b, c], [out_a, out_b, out_c]) => {
-                sums(along, [*a, *b, *c], [out_a, out_b, out_c]);
+        match (from, out, along.step) {
+            ([a], [out_a], 1) => sums::<1, 1>(along, [*a], [out_a]),
+            ([a, b], [out_a, out_b], 2) => sums::<2, 2>(along, [*a, *b], [out_a, out_b]),
+            ([a, b], [out_a, out_b], _) => sums::<0, 2>(along, [*a, *b], [out_a, out_b]),
+            ([a, b, c], [out_a, out_b, out_c], _) => {
+                sums::<0, 3>(along, [*a, *b, *c], [out_a, out_b, out_c]);
             }
-            (from, out) => {
+            (from, out, _) => {
                 for (from, out) in from.iter().zip(out) {
-                    sums(along, [*from], [out]);
+                    sums::<0, 1>(along, [*from], [out]);
                 }
             }
         }
@@ -65,7 +66,7 @@ unsafe fn copies(along: Along<'_>, from: &[i16], out: &mut [i16]) {
 /// As [`horizontal`].
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn sums<const PARTS: usize>(
+unsafe fn sums<const STEP: usize, const PARTS: usize>(
     along: Along<'_>,
     from: [&[i16]; PARTS],
     out: [&mut [i16]; PARTS],
@@ -73,34 +74,35 @@ unsafe fn sums<const PARTS: usize>(
     // SAFETY: the caller's promise.
     unsafe {
         match along.count {
-            2 => sums_of_16::<2, PARTS>(along, from, out),
-            3 => sums_of_16::<3, PARTS>(along, from, out),
-            4 => sums_of_16::<4, PARTS>(along, from, out),
-            5 => sums_of_16::<5, PARTS>(along, from, out),
-            6 => sums_of_16::<6, PARTS>(along, from, out),
-            7 => sums_of_16::<7, PARTS>(along, from, out),
-            8 => sums_of_16::<8, PARTS>(along, from, out),
-            9 => sums_of_16::<9, PARTS>(along, from, out),
-            10 => sums_of_16::<10, PARTS>(along, from, out),
-            11 => sums_of_16::<11, PARTS>(along, from, out),
-            12 => sums_of_16::<12, PARTS>(along, from, out),
-            _ => sums_of_16::<0, PARTS>(along, from, out),
+            2 => sums_of_16::<2, STEP, PARTS>(along, from, out),
+            3 => sums_of_16::<3, STEP, PARTS>(along, from, out),
+            4 => sums_of_16::<4, STEP, PARTS>(along, from, out),
+            5 => sums_of_16::<5, STEP, PARTS>(along, from, out),
+            6 => sums_of_16::<6, STEP, PARTS>(along, from, out),
+            7 => sums_of_16::<7, STEP, PARTS>(along, from, out),
+            8 => sums_of_16::<8, STEP, PARTS>(along, from, out),
+            9 => sums_of_16::<9, STEP, PARTS>(along, from, out),
+            10 => sums_of_16::<10, STEP, PARTS>(along, from, out),
+            11 => sums_of_16::<11, STEP, PARTS>(along, from, out),
+            12 => sums_of_16::<12, STEP, PARTS>(along, from, out),
+            _ => sums_of_16::<0, STEP, PARTS>(along, from, out),
         }
     }
 }
 
-/// `COUNT` samples for each output, or as many as the table says if that is none.
+/// `COUNT` samples for each output, `STEP` columns apart, or what the table says if that is none.
 ///
 /// # Safety
 /// As [`horizontal`].
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn sums_of_16<const COUNT: usize, const PARTS: usize>(
+unsafe fn sums_of_16<const COUNT: usize, const STEP: usize, const PARTS: usize>(
     along: Along<'_>,
     from: [&[i16]; PARTS],
     out: [&mut [i16]; PARTS],
 ) {
-    let Along { first, start, step, weights, .. } = along;
+    let Along { first, start, weights, .. } = along;
     let count = if COUNT == 0 { along.count } else { COUNT };
+    let step = if STEP == 0 { along.step } else { STEP };
     let mut outputs = first.len().min(weights.len() / (2 * count));
     for out in &out {
         outputs = outputs.min(out.len() / LANES);

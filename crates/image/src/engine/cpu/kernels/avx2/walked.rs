@@ -25,7 +25,8 @@ struct Rows {
     row: *const u8,
     share: *const Share,
     stride: usize,
-    /// Bytes from there to those that are fetched meanwhile.
+    /// Bytes from there to what is fetched meanwhile: the last of the next block, as where rows begin
+    /// inside of a line of the cache its first ones are in the line that this block ends in.
     ahead: usize,
 }
 
@@ -190,7 +191,7 @@ unsafe fn blocks(band: &Band<'_>, steps: &Steps<'_>, n: usize, part: impl Fn(usi
             row: row.wrapping_add(here),
             share: shares.as_ptr().wrapping_add(start),
             stride,
-            ahead: if next < n { next - here } else { next_band.wrapping_sub(here) },
+            ahead: if next < n { next - here + BLOCK - 1 } else { next_band.wrapping_sub(here) },
         };
         part(here, rows);
         at += BLOCK;

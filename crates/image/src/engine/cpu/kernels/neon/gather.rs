@@ -20,9 +20,6 @@ pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers:
         let put =
             |start: usize, sum| unsafe { vst1q_s16(numbers.add(start + run * Gather::RUN), sum) };
         match (gathering.matrix, gathering.from, gathering.to) {
-            (Some(matrix), [luma], [to]) => {
-                put(*to, vqrdmulhq_n_s16(sum(*luma), matrix.rows[0][0]));
-            }
             (Some(matrix), [u, v], to @ [_, _, _]) => {
                 let (u, v) = (sum(*u), sum(*v));
                 let [red, green, blue] = matrix.rows;
@@ -36,7 +33,12 @@ pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers:
                     put(to[colour], vaddq_s16(sum, vdupq_n_s16(add)));
                 }
             }
-            (_, from, to) => from.iter().zip(to).for_each(|(row, to)| put(*to, sum(*row))),
+            (Some(matrix), luma, to) => {
+                for (row, to) in luma.iter().zip(to) {
+                    put(*to, vqrdmulhq_n_s16(sum(*row), matrix.rows[0][0]));
+                }
+            }
+            (None, from, to) => from.iter().zip(to).for_each(|(row, to)| put(*to, sum(*row))),
         }
     }
 }
@@ -51,16 +53,20 @@ unsafe fn sum(gather: &Gather, row: *const u8, run: usize) -> int16x8_t {
     let table_bytes = Gather::table_bytes(gather.pairs);
     // SAFETY: the caller's promise: two runs for every table, each half of all its parts.
     unsafe {
-        let window = vld1q_u8(row.add(*gather.windows.get_unchecked(run) as usize));
+        let row = row.add(*gather.windows.get_unchecked(run) as usize);
+        let window = |index: usize| vld1q_u8(row.add(index * usize::from(gather.step)));
         let table = gather.tables.as_ptr().add(run / 2 * table_bytes + run % 2 * Gather::LANE / 2);
-        let mut places = vld1q_u8(table);
+        let places = vld1q_u8(table);
         let (mut large, mut small) = (vdupq_n_u16(0), vdupq_n_u16(0));
         for pair in 0..gather.pairs {
             let weights = table.add(Gather::weights_at(pair));
-            let samples = vqtbl1q_u8(window, places);
+            let mut samples = vqtbl1q_u8(window(2 * pair), places);
+            if gather.apart {
+                let seconds = vqtbl1q_u8(window(2 * pair + 1), vrev16q_u8(places));
+                samples = vorrq_u8(samples, seconds);
+            }
             large = vaddq_u16(large, products(samples, vld1q_u8(weights)));
             small = vaddq_u16(small, products(samples, vld1q_u8(weights.add(Gather::LANE))));
-            places = vaddq_u8(places, vdupq_n_u8(2 * gather.step));
         }
         vreinterpretq_s16_u16(vsraq_n_u16::<{ Gather::SMALL_BITS as i32 }>(large, small))
     }

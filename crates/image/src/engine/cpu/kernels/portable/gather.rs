@@ -13,13 +13,15 @@ pub(crate) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers:
         // SAFETY: the caller's promise.
         let sum = |row: &*const u8| unsafe { sum(gather, *row, output) };
         match (matrix, from, to) {
-            (Some(matrix), [luma], [all]) => {
-                numbers[all + output] = part(sum(luma), matrix.rows[0][0]);
-            }
             (Some(matrix), [u, v], [red, green, blue]) => {
                 let colours = chroma(matrix, *half, sum(u), sum(v));
                 for (start, colour) in [red, green, blue].into_iter().zip(colours) {
                     numbers[start + output] = colour;
+                }
+            }
+            (Some(matrix), luma, to) => {
+                for (row, start) in luma.iter().zip(*to) {
+                    numbers[start + output] = part(sum(row), matrix.rows[0][0]);
                 }
             }
             (_, from, to) => {
@@ -40,10 +42,11 @@ unsafe fn sum(gather: &Gather, row: *const u8, output: usize) -> i16 {
     let (mut large, mut small) = (0, 0);
     for index in 0..2 * gather.pairs {
         let (pair, at) = (index / 2, 2 * at + index % 2);
-        // Places beyond the window have no weight.
-        let place = usize::from(table[at]) + 2 * pair * usize::from(gather.step);
+        let first = if gather.apart { index } else { 2 * pair };
+        let place = if gather.apart { table[at - index % 2] } else { table[at] };
+        let window = window + first * usize::from(gather.step);
         // SAFETY: a byte of the window.
-        let sample = unsafe { row.add(window + place % Gather::WINDOW).read() };
+        let sample = unsafe { row.add(window + usize::from(place) % Gather::WINDOW).read() };
         let at = Gather::weights_at(pair) + at;
         large += i32::from(sample) * i32::from(table[at]);
         small += i32::from(sample) * i32::from(table[at + Gather::LANE]);

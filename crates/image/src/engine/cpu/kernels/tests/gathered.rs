@@ -9,19 +9,21 @@ use crate::engine::cpu::scratch::Rows;
 use tenure_layout::Colour;
 
 /// Outputs of `2 * pairs` samples, `step` bytes apart, that wander about their windows.
-fn wandering(blocks: usize, pairs: usize, step: u8, row_bytes: usize) -> Gather {
-    let reach = (2 * pairs - 1) * usize::from(step);
+fn wandering(blocks: usize, pairs: usize, step: u8, row_bytes: usize, apart: bool) -> Gather {
+    // The last window that ends inside the row, and the last place of first samples.
+    let starts = row_bytes - Gather::reach(pairs, usize::from(step), apart) + 1;
+    let places = if apart { Gather::WINDOW } else { Gather::WINDOW - usize::from(step) };
     let (mut windows, mut tables) = (vec![], vec![]);
     for block in 0..blocks {
         let mut table = vec![0; Gather::table_bytes(pairs)];
         for output in 0..LANES {
             if output % Gather::RUN == 0 {
-                let start = (block * 17 + output) % (row_bytes - Gather::WINDOW + 1);
+                let start = (block * 17 + output) % starts;
                 windows.push(start as u32);
             }
-            let place = (output * 5 + block) % (Gather::WINDOW - reach);
+            let place = (output * 5 + block) % places;
             table[2 * output] = place as u8;
-            table[2 * output + 1] = place as u8 + step;
+            table[2 * output + 1] = if apart { Gather::NOWHERE } else { place as u8 + step };
             // Weights that sum to one; a single sample is one itself.
             let mut left = 8192;
             for index in 0..2 * pairs {
@@ -38,30 +40,35 @@ fn wandering(blocks: usize, pairs: usize, step: u8, row_bytes: usize) -> Gather 
         }
         tables.extend(table);
     }
-    Gather { windows, tables, pairs, step }
+    Gather { windows, tables, pairs, step, apart }
 }
 
 #[test]
 fn samples_are_gathered() {
     let matrix = FixedMatrix::new(&Matrix::to_rgb(Colour::HD), 7);
-    for (blocks, row_bytes) in [(1, 16), (1, 23), (2, 40), (5, 90)] {
-        for (pairs, step) in [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (2, 4)] {
-            let gather = wandering(blocks, pairs, step, row_bytes);
+    let shapes = [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (2, 4)];
+    let shapes = shapes.iter().flat_map(|shape| [(*shape, false), (*shape, true)]);
+    for ((pairs, step), apart) in shapes {
+        let least = Gather::reach(pairs, usize::from(step), apart);
+        for (blocks, row_bytes) in [(1, least), (1, least + 7), (2, 40), (5, 90)] {
+            let gather = wandering(blocks, pairs, step, row_bytes, apart);
             let rows: [Vec<u8>; 3] = [1, 2, 3].map(|seed| bytes(row_bytes, seed));
             let rows: Vec<*const u8> = rows.iter().map(|row| row.as_ptr()).collect();
             let start = |at: usize| at * blocks * LANES;
-            let cases: [(&[*const u8], &[usize], bool); 5] = [
+            let cases: [(&[*const u8], &[usize], bool); 7] = [
                 (&rows[..1], &[start(0)], false),
                 (&rows[..2], &[start(2), start(0)], false),
                 (&rows[..3], &[start(0), start(1), start(2)], false),
                 (&rows[..1], &[start(1)], true),
+                (&rows[..2], &[start(2), start(1)], true),
+                (&rows[..3], &[start(0), start(2), start(1)], true),
                 (&rows[..2], &[start(0), start(1), start(2)], true),
             ];
             for (from, to, coloured) in cases {
                 let matrix = coloured.then_some(&matrix);
                 let gathering = Gathering { from, to, matrix, half: 16 };
                 // SAFETY: the kernels are those of this processor, and windows are inside the rows.
-                both(&format!("gathered {pairs} {step} {to:?}"), |kernels| unsafe {
+                both(&format!("gathered {pairs} {step} {apart} {to:?}"), |kernels| unsafe {
                     let mut numbers = vec![0; start(3)];
                     (kernels.gather)(&gather, &gathering, &mut numbers);
                     numbers
@@ -73,11 +80,11 @@ fn samples_are_gathered() {
 
 #[test]
 fn what_is_gathered_is_a_weighted_sum() {
-    let gather = wandering(1, 2, 1, 16);
-    let row = bytes(16, 4);
+    let gather = wandering(1, 2, 1, 18, false);
+    let row = bytes(18, 4);
     let mut numbers = vec![0; LANES];
     let gathering = Gathering { from: &[row.as_ptr()], to: &[0], matrix: None, half: 0 };
-    // SAFETY: the only window is the row.
+    // SAFETY: both windows are in the row.
     unsafe { (super::best().gather)(&gather, &gathering, &mut numbers) };
     // The weights of output 1, as they are made above.
     let weights = [8192 * 4 / 23, 6768 * 4 / 23, 5591 * 4 / 23];
