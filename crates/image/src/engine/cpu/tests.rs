@@ -204,16 +204,19 @@ fn larger_and_a_little_smaller() {
 
 #[test]
 fn one_colour_stays_one_colour() {
+    use PixelFormat::{Nv12, Nv24, Rgb};
     // Sums of as many rows as 16 bits are enough for, all of which lose the same.
-    let source = image(640, 640, PixelFormat::Nv12, DType::U8);
-    for colour in (0..=255).step_by(5) {
-        let mut map = source.map().unwrap();
-        let (luma, chroma) = map.as_mut_slice().split_at_mut(640 * 640);
-        luma.fill(colour);
-        chroma.fill(255 - colour / 3 * 2);
-        drop(map);
-        let antialiased = Convert::new().with_filter(Filter::Antialiased);
-        compare_images(&source, (20, 20), PixelFormat::Rgb, &antialiased);
+    let codes = [0, 1, 2, 3, 16, 17, 64, 85, 127, 128, 129, 170, 200, 235, 240, 254, 255];
+    for source in [Nv12, Nv24].map(|format| image(64, 640, format, DType::U8)) {
+        for (luma_code, chroma_code) in codes.iter().flat_map(|y| codes.map(|c| (*y, c))) {
+            let mut map = source.map().unwrap();
+            let (luma, chroma) = map.as_mut_slice().split_at_mut(64 * 640);
+            luma.fill(luma_code);
+            chroma.fill(chroma_code);
+            drop(map);
+            let antialiased = Convert::new().with_filter(Filter::Antialiased);
+            compare_images(&source, (2, 20), Rgb, &antialiased);
+        }
     }
 }
 

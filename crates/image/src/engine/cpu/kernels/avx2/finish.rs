@@ -6,7 +6,6 @@
 use std::arch::x86_64::*;
 
 use super::pixel::{ANY_MATRIX, NOTHING, Step, TO_RGB};
-use super::store_bytes::{IN_ORDER, mix_three};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::{Columns, Out};
 
@@ -35,46 +34,87 @@ pub(super) unsafe fn store_columns(columns: Columns<'_>, out: Out, strides: [usi
 unsafe fn squares<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usize; 3]) {
     let Columns { from, matrix, fraction, flip, rows, pixels } = columns;
     let step = Step::new(matrix, fraction);
-    let (flips, flip) = (flip != 0, _mm256_set1_epi8(flip as i8));
+    let flip = (flip != 0).then(|| _mm256_set1_epi8(flip as i8));
+    // Where red and blue are among the three.
+    let (first, last) = match out {
+        Out::Packed { blue_first: true, .. } => (2, 0),
+        _ => (0, 2),
+    };
     let mut at = 0;
     while at < pixels {
         // The last one ends with the row and may store some pixels again.
         let here = at.min(pixels - LANES);
-        // Pixels k and k + 8 together, of each colour: rows 0 to 7 of both, then 8 to 15.
-        let mut codes = [[_mm256_setzero_si256(); 8]; 3];
-        for pixel in 0..8 {
+        // Red, green and blue of each pixel, for sixteen rows.
+        let mut colours = [[_mm256_setzero_si256(); 3]; LANES];
+        for pixel in 0..LANES {
             // SAFETY: here + 16 columns are inside.
-            let (first, second) = unsafe {
-                let load = |pixel: usize| {
-                    let at = (here + pixel) * LANES;
-                    [
-                        _mm256_loadu_si256(from[0].as_ptr().add(at).cast()),
-                        _mm256_loadu_si256(from[1].as_ptr().add(at).cast()),
-                        _mm256_loadu_si256(from[2].as_ptr().add(at).cast()),
-                    ]
-                };
-                (step.pixel::<KIND>(load(pixel)), step.pixel::<KIND>(load(pixel + 8)))
+            let numbers = unsafe {
+                let at = (here + pixel) * LANES;
+                [
+                    _mm256_loadu_si256(from[0].as_ptr().add(at).cast()),
+                    _mm256_loadu_si256(from[1].as_ptr().add(at).cast()),
+                    _mm256_loadu_si256(from[2].as_ptr().add(at).cast()),
+                ]
             };
-            for colour in 0..3 {
-                codes[colour][pixel] = _mm256_packus_epi16(first[colour], second[colour]);
-            }
+            let [red, green, blue] = step.pixel::<KIND>(numbers);
+            (colours[pixel][first], colours[pixel][last]) = (red, blue);
+            colours[pixel][1] = green;
         }
-        for colour in &mut codes {
-            *colour = bytes_to_rows(colour);
-            if flips {
-                for codes in colour {
-                    *codes = _mm256_xor_si256(*codes, flip);
+        let colours = colours.as_flattened();
+        // SAFETY: sixteen pixels of every row of the band, by the promise of `store_columns`.
+        unsafe {
+            match out {
+                Out::Planes(planes) => {
+                    for plane in 0..3 {
+                        let first = planes[plane].add(here);
+                        store_square::<3>(&colours[plane..], flip, first, strides[plane], rows);
+                    }
+                }
+                // Sixteen bytes of a row at a time, a third of what the pixels take.
+                Out::Packed { at: first, .. } => {
+                    for third in 0..3 {
+                        let first = first.add(3 * here + LANES * third);
+                        let columns = &colours[LANES * third..];
+                        store_square::<1>(columns, flip, first, strides[0], rows);
+                    }
                 }
             }
         }
-        // SAFETY: sixteen pixels of every row of the band, by the promise of `store_columns`.
-        unsafe {
-            match rows {
-                LANES => store::<true>(&codes, here, rows, out, strides),
-                _ => store::<false>(&codes, here, rows, out, strides),
-            }
-        }
         at += LANES;
+    }
+}
+
+/// Stores the first `rows` rows of sixteen columns of codes as bytes: one in `EVERY` of these.
+///
+/// # Safety
+/// There must be room for sixteen bytes in each of them.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn store_square<const EVERY: usize>(
+    columns: &[__m256i],
+    flip: Option<__m256i>,
+    first: *mut u8,
+    stride: usize,
+    rows: usize,
+) {
+    // Columns k and k + 8 together: rows 0 to 7 of both, then 8 to 15.
+    let mut codes = [_mm256_setzero_si256(); 8];
+    for index in 0..8 {
+        codes[index] = _mm256_packus_epi16(columns[EVERY * index], columns[EVERY * (index + 8)]);
+    }
+    let mut codes = bytes_to_rows(&codes);
+    if let Some(flip) = flip {
+        for index in 0..8 {
+            codes[index] = _mm256_xor_si256(codes[index], flip);
+        }
+    }
+    // SAFETY: the caller's promise; rows beyond the last are not stored.
+    unsafe {
+        if rows == LANES {
+            store_rows::<true>(&codes, first, stride, rows);
+        } else {
+            store_rows::<false>(&codes, first, stride, rows);
+        }
     }
 }
 
@@ -112,44 +152,22 @@ fn eights(a: __m256i, b: __m256i, c: __m256i, d: __m256i) -> [__m256i; 4] {
     ]
 }
 
-/// Stores sixteen pixels from `at` on of the first `rows` rows, which may be known to be all.
+/// Stores rows k and k + 8 of each vector.
 ///
 /// # Safety
-/// There must be room for them.
+/// As [`store_square`].
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn store<const ALL: bool>(
-    [red, green, blue]: &[[__m256i; 8]; 3],
-    at: usize,
+unsafe fn store_rows<const ALL: bool>(
+    codes: &[__m256i; 8],
+    first: *mut u8,
+    stride: usize,
     rows: usize,
-    out: Out,
-    strides: [usize; 3],
 ) {
     for row in 0..8 {
         // SAFETY: the caller's promise; rows beyond the last are not stored.
         unsafe {
-            match out {
-                Out::Planes(planes) => {
-                    let colours = [red[row], green[row], blue[row]];
-                    for plane in 0..3 {
-                        let first = planes[plane].add(at + row * strides[plane]);
-                        let stride = 8 * strides[plane];
-                        store_both::<ALL>(first, stride, row, rows, colours[plane]);
-                    }
-                }
-                Out::Packed { at: first, blue_first } => {
-                    let mixed = if blue_first {
-                        mix_three::<IN_ORDER>([blue[row], green[row], red[row]])
-                    } else {
-                        mix_three::<IN_ORDER>([red[row], green[row], blue[row]])
-                    };
-                    let first = first.add(3 * at + row * strides[0]);
-                    for third in 0..3 {
-                        let first = first.add(16 * third);
-                        store_both::<ALL>(first, 8 * strides[0], row, rows, mixed[third]);
-                    }
-                }
-            }
+            store_both::<ALL>(first.add(row * stride), 8 * stride, row, rows, codes[row]);
         }
     }
 }
