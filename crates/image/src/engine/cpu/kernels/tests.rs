@@ -35,20 +35,18 @@ fn both<T: PartialEq + std::fmt::Debug>(what: &str, work: impl Fn(&Kernels) -> T
     assert_eq!(one, other, "{what} with {} kernels", best().name);
 }
 
+/// A sum in 16 bits of rows of a plane.
+fn sum_of<'a>(taps: &'a [Tap], plane: &[u8], stride: usize) -> Sum<'a> {
+    let (wide, signed) = (false, false);
+    Sum { taps, bits: 15, fraction: 7, wide, signed, begin: 0, first: plane.as_ptr(), stride }
+}
+
 fn sums(len: usize, weights: &[i32], wide: bool, work: impl Fn(&Kernels, Sum<'_>) -> Vec<i16>) {
     let plane = bytes(2 * len * weights.len(), 3);
     let taps: Vec<Tap> =
         weights.iter().enumerate().map(|(row, weight)| Tap::new(row, *weight)).collect();
-    let sum = Sum {
-        taps: &taps,
-        bits: 15,
-        fraction: 7,
-        wide,
-        signed: weights.iter().any(|weight| *weight < 0),
-        begin: Tap::lost(&taps),
-        first: plane.as_ptr(),
-        stride: 2 * len,
-    };
+    let signed = weights.iter().any(|weight| *weight < 0);
+    let sum = Sum { wide, signed, begin: Tap::lost(&taps), ..sum_of(&taps, &plane, 2 * len) };
     both(&format!("{len} sums of {weights:?}"), |kernels| work(kernels, sum));
 }
 
@@ -128,16 +126,7 @@ fn sums_in_the_order_of_the_source() {
         for rows in [0..1usize, 0..16, 1..17, 3..19, 15..19, 18..19] {
             // SAFETY: the plane has a byte for each output in every row.
             both("a band in the order of the source", |kernels| unsafe {
-                let sum = Sum {
-                    taps: &[],
-                    bits: 15,
-                    fraction: 7,
-                    wide: false,
-                    signed: false,
-                    begin: 0,
-                    first: plane.as_ptr(),
-                    stride,
-                };
+                let sum = sum_of(&[], &plane, stride);
                 let start = rows.start.checked_sub(1).map_or(0, |before| ends[before].0);
                 let (ends, steps) = (&ends[rows.clone()], walk.steps(&rows));
                 let band = Band { sum, taps: &taps, start, ends, steps };

@@ -1,7 +1,7 @@
 //! Rows summed while they are resized with the same weights all along.
 #![expect(unsafe_code, reason = "calls kernels")]
 
-use super::{LENGTHS, both, bytes};
+use super::{LENGTHS, both, bytes, sum_of};
 use crate::engine::cpu::kernels::{End, Sum, Tap, Uniform};
 
 /// Outputs with these weights, `step` samples apart, but for one at each end.
@@ -27,16 +27,7 @@ fn rows(stride: usize, work: impl Fn(Sum<'_>)) {
             1 => vec![Tap::new(3, 32_768)],
             _ => (0..count).map(|row| Tap::new(row, weights[row])).collect(),
         };
-        work(Sum {
-            taps: &taps,
-            bits: 15,
-            fraction: 7,
-            wide: false,
-            signed: false,
-            begin: 0,
-            first: plane.as_ptr(),
-            stride,
-        });
+        work(sum_of(&taps, &plane, stride));
     }
 }
 
@@ -78,16 +69,7 @@ fn pairs_beside_each_other() {
 fn halves_are_weighted_sums() {
     let row = [10, 20, 40, 80, 160, 100, 50, 200, 7];
     let taps = [Tap::new(0, 32_768)];
-    let sum = Sum {
-        taps: &taps,
-        bits: 15,
-        fraction: 7,
-        wide: false,
-        signed: false,
-        begin: 0,
-        first: row.as_ptr(),
-        stride: row.len(),
-    };
+    let sum = sum_of(&taps, &row, row.len());
     let halves = uniform(2, 2, [16, 48, 48, 16], [16_384, 16_384, 0, 0]);
     assert_eq!(halves.samples, row.len());
     let mut out = [0; 4];
