@@ -88,9 +88,9 @@ fn any_sizes() -> impl Iterator<Item = Task> {
         // Rows that do not begin with a line of the cache.
         ("848x480", (848, 480), &[300, 448]),
         ("720p", HD, &[300, 416, 800, 1080, 1600]),
-        ("1080p", FULL_HD, &[60, 100, 224, 300, 800, 1024, 1080, 1500]),
+        ("1080p", FULL_HD, &[40, 60, 100, 224, 300, 800, 900, 1024, 1080, 1500]),
         ("5 megapixel", (2592, 1944), &[320, 640, 1024]),
-        ("4K", UHD, &[416, 1080]),
+        ("4K", UHD, &[96, 416, 1080]),
     ];
     sources.into_iter().flat_map(|(name, size, sides)| {
         sides.iter().map(move |side| {

@@ -100,8 +100,8 @@ impl Cpu {
             transposed,
         };
         let pixels = recipe.geometry.crop.height * recipe.geometry.crop.width;
-        let rows = self.threads.strip_rows(pass.down, pixels, LANES);
-        let strips = pass.down.div_ceil(rows);
+        let cut = self.threads.strips(pass.down, pixels, [LANES, pass.scratch.together * LANES]);
+        let strips = cut.count();
         self.provide(strips, pass);
         let fill = usize::from(first && !recipe.geometry.covers());
         let work = |index: usize| {
@@ -110,11 +110,10 @@ impl Cpu {
                 // SAFETY: the destination is held to write, and no strip touches this part.
                 return unsafe { fill::fill(recipe, target.planes()) };
             }
-            let rows = index * rows..((index + 1) * rows).min(pass.down);
             self.with_workspace(|workspace| {
                 // SAFETY: both images are held until this function's caller is done, they are of
                 // the recipe's kind, and strips do not overlap.
-                unsafe { strip.run(rows, workspace) }
+                unsafe { strip.run(cut.rows(index), workspace) }
             });
         };
         if strips > 1 {

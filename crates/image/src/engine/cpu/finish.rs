@@ -148,12 +148,7 @@ impl Strip<'_> {
     ///
     /// # Safety
     /// As [`Strip::run`].
-    pub(super) unsafe fn store_columns(
-        &self,
-        tile: &Tile,
-        rows: &Range<usize>,
-        numbers: &[i16],
-    ) -> bool {
+    unsafe fn store_columns(&self, tile: &Tile, rows: &Range<usize>, numbers: &[i16]) -> bool {
         let (pass, pixels) = (self.pass, tile.outputs.len());
         let (kernel, place) = if self.transposed {
             (self.kernels.store_turned, (pass.left + rows.start, tile.outputs.start))
@@ -199,11 +194,27 @@ impl Strip<'_> {
         }
     }
 
+    /// Puts a band through the matrix and stores it.
+    ///
+    /// # Safety
+    /// As [`Strip::run`].
+    pub(super) unsafe fn finish_band(&self, tile: &Tile, rows: &Range<usize>, numbers: &mut [i16]) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !self.store_columns(tile, rows, numbers)
+                && !self.store_coloured_band(tile, rows, numbers)
+            {
+                self.colour(tile.outputs.len() * LANES, numbers);
+                self.store_band(tile, rows, numbers);
+            }
+        }
+    }
+
     /// Stores a band: turned back to rows, or its columns as rows of a turned picture.
     ///
     /// # Safety
     /// As [`Strip::run`].
-    pub(super) unsafe fn store_band(&self, tile: &Tile, rows: &Range<usize>, numbers: &mut [i16]) {
+    unsafe fn store_band(&self, tile: &Tile, rows: &Range<usize>, numbers: &mut [i16]) {
         let (pass, n) = (self.pass, tile.outputs.len());
         if self.transposed {
             for (at, output) in tile.outputs.clone().enumerate() {

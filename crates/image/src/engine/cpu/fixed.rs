@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::colour::Matrix;
-use crate::engine::cpu::kernels::{Band, Sum, Tap};
+use crate::engine::cpu::kernels::{BELOW, Band, Sum, Tap};
 use crate::engine::cpu::walk::Walk;
 use crate::taps::Taps;
 
@@ -44,6 +44,11 @@ impl Digits {
         }
     }
 
+    /// Most of them where sums have one bit more after the point until they are done.
+    fn finer_down(self) -> usize {
+        if self.fraction < 7 { 0 } else { 2 * self.narrow_down() }
+    }
+
     /// Most samples along a row that are summed in 16 bits: every product is rounded.
     fn narrow_along(self) -> usize {
         if self.care == Care::SmallParts && self.fraction < 7 { 2 } else { 16 }
@@ -60,6 +65,8 @@ pub(crate) struct Vertical {
     pub(crate) bits: u32,
     /// Whether sums need 32 bits.
     pub(crate) wide: bool,
+    /// Whether sums of 16 bits have one bit more after the point until they are done.
+    pub(crate) finer: bool,
     /// Whether weights are below zero.
     pub(crate) signed: bool,
     /// Rows that a plane must have.
@@ -71,8 +78,14 @@ pub(crate) struct Vertical {
 impl Vertical {
     /// `widest` is the number of bits that sums in 32 bits leave to weights.
     pub(crate) fn new(taps: &Taps, digits: Digits, widest: u32) -> Vertical {
-        let wide = taps.count > digits.narrow_down();
-        let bits = if wide { room(taps, widest, 32767.0) } else { digits.fraction + 8 };
+        let many = taps.count > digits.narrow_down();
+        // Sums of codes need no sign, if no weight has one; small weights leave room for a bit more.
+        let small = |weight: &f64| (0.0..0.49).contains(weight);
+        let most = digits.finer_down().min(2 * usize::from(BELOW));
+        let finer = many && taps.count <= most && taps.weights.iter().all(small);
+        let wide = many && !finer;
+        let narrow = digits.fraction + 8 + u32::from(finer);
+        let bits = if wide { room(taps, widest, 32767.0) } else { narrow };
         let weights = rounded(taps, taps.count, bits);
         let mut all = vec![];
         let ends =
@@ -86,7 +99,7 @@ impl Vertical {
         let rows = all.iter().map(|tap| tap.row as usize + 1).max().unwrap_or(0);
         let signed = all.iter().any(|tap| tap.negative);
         let walk = (!wide).then(|| Walk::of(&all, ends.iter().map(|(end, _)| *end))).flatten();
-        Vertical { taps: all, ends, bits, wide, signed, rows, walk }
+        Vertical { taps: all, ends, bits, wide, finer, signed, rows, walk }
     }
 
     /// Source rows of an output row, with their weights, and what their sum begins with.

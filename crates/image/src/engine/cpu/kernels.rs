@@ -19,7 +19,7 @@ pub(crate) mod neon;
 mod tests;
 
 pub(crate) use gathering::{Gather, Gathering, KEPT, Terms};
-pub(crate) use sums::{Band, Share, Steps, Sum, Tap};
+pub(crate) use sums::{BELOW, Band, Share, Steps, Sum, Tap};
 pub(crate) use uniform::{End, Uniform};
 
 /// Some outputs of a table along the row.
@@ -56,6 +56,15 @@ impl Along<'_> {
     pub(crate) fn repeated(&self) -> usize {
         if self.wide { 1 } else { 2 }
     }
+}
+
+/// Of components that are resized alike, of one band or of several, how many share registers.
+#[cfg_attr(
+    not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))),
+    expect(dead_code, reason = "plain loops take one after the other")
+)]
+fn together(components: usize) -> usize {
+    (1..=4).rev().find(|some| components.is_multiple_of(*some)).unwrap_or(1)
 }
 
 /// Rows to be stored, one for each element of a pixel in the order of memory.

@@ -9,6 +9,13 @@ use crate::engine::cpu::picked;
 use crate::engine::cpu::prepare::Pass;
 use crate::engine::cpu::regular::Regular;
 
+/// Bands that are resized together, as they share what is read of the tables: a twentieth less to do.
+const BANDS: usize = 2;
+
+/// Numbers of all of them up to which that pays: more than half of a small second cache, beside what
+/// passes through it, and what is gained is lost again.
+const NEAR: usize = 160 * 1024;
+
 /// Where things are in a thread's scratch memory, in numbers of 16 bits.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
@@ -34,6 +41,8 @@ pub(crate) struct Scratch {
     /// Opaque alpha, as long as any row or column.
     pub(crate) opaque: Range<usize>,
     pub(crate) len: usize,
+    /// Bands that are resized together: for each of them there is as much.
+    pub(crate) together: usize,
     /// Bytes for picked samples, which lie apart.
     pub(crate) picked: usize,
 }
@@ -79,9 +88,15 @@ impl Scratch {
 }
 
 impl Pass {
+    /// Numbers of 16 bits that a thread needs.
+    pub(super) fn numbers(&self) -> usize {
+        self.scratch.len * self.scratch.together
+    }
+
     /// Finds places in the scratch memory for the largest tile.
     pub(super) fn lay_out(&mut self) {
         let outputs = self.tiles.iter().map(|tile| tile.outputs.len()).max().unwrap_or(0);
+        self.scratch.together = 1;
         if self.gathered.is_some() {
             self.lay_out_gathered(outputs);
         } else if self.straight {
@@ -164,6 +179,11 @@ impl Pass {
         scratch.resized_start = scratch.len;
         for (component, _) in self.along.iter().enumerate().filter(|(_, table)| table.is_some()) {
             scratch.resized[component] = scratch.take(outputs * LANES);
+        }
+        let columns = scratch.columns.iter().map(Range::len).max().unwrap_or(0);
+        let resized: usize = scratch.resized.iter().map(Range::len).sum();
+        if BANDS * (columns + resized) <= NEAR {
+            scratch.together = BANDS;
         }
         scratch.finished = [0, 1, 2, 3].map(|_| scratch.take_rows(outputs, LANES));
     }

@@ -39,7 +39,7 @@ const LINE: usize = 64;
 impl Workspace {
     /// Makes room for a pass.
     pub(crate) fn grow(&mut self, pass: &Pass) {
-        let len = pass.scratch.len + LINE / size_of::<i16>();
+        let len = pass.numbers() + LINE / size_of::<i16>();
         if self.numbers.len() < len {
             self.numbers.resize(len, 0);
         }
@@ -51,7 +51,7 @@ impl Workspace {
     /// The scratch memory of a pass that it has room for, and that for picked samples.
     fn parts(&mut self, pass: &Pass) -> (&mut [i16], &mut [u8]) {
         let start = self.numbers.as_ptr().align_offset(LINE).min(LINE / size_of::<i16>());
-        let numbers = &mut self.numbers[start..][..pass.scratch.len];
+        let numbers = &mut self.numbers[start..][..pass.numbers()];
         (numbers, &mut self.picked[..pass.scratch.picked])
     }
 }
@@ -66,7 +66,9 @@ impl Strip<'_> {
         let pass = self.pass;
         workspace.grow(pass);
         let (numbers, picked) = workspace.parts(pass);
-        numbers[pass.scratch.opaque.clone()].fill(255 << pass.fraction);
+        for numbers in numbers.chunks_mut(pass.scratch.len.max(1)) {
+            numbers[pass.scratch.opaque.clone()].fill(255 << pass.fraction);
+        }
         if let (Some(chroma), Some(tile)) = (pass.direct, pass.tiles.first()) {
             // SAFETY: the caller's promise.
             return unsafe { self.run_direct(rows, tile, chroma, numbers) };
@@ -89,17 +91,15 @@ impl Strip<'_> {
             }
             return;
         }
-        for start in rows.clone().step_by(LANES) {
-            let rows = start..(start + LANES).min(rows.end);
+        let together = pass.scratch.together * LANES;
+        for start in rows.clone().step_by(together) {
+            let rows = start..(start + together).min(rows.end);
             for tile in &pass.tiles {
                 // SAFETY: the caller's promise.
                 unsafe {
                     self.resize(tile, &rows, numbers);
-                    if !self.store_columns(tile, &rows, numbers)
-                        && !self.store_coloured_band(tile, &rows, numbers)
-                    {
-                        self.colour(tile.outputs.len() * LANES, numbers);
-                        self.store_band(tile, &rows, numbers);
+                    for (rows, numbers) in bands(&rows).zip(numbers.chunks_mut(pass.scratch.len)) {
+                        self.finish_band(tile, &rows, numbers);
                     }
                 }
             }
@@ -123,6 +123,7 @@ impl Strip<'_> {
             bits: feed.vertical.bits,
             fraction: self.pass.sum_fraction,
             wide: feed.vertical.wide,
+            finer: feed.vertical.finer,
             signed: feed.vertical.signed,
             begin: 0,
             first: std::ptr::null(),
@@ -236,8 +237,10 @@ impl Strip<'_> {
     unsafe fn resize(&self, tile: &Tile, rows: &Range<usize>, numbers: &mut [i16]) {
         let scratch = &self.pass.scratch;
         for (index, (feed, groups)) in self.pass.feeds.iter().zip(&tile.groups).enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe { self.sum_band(index, tile, rows, numbers) };
+            for (rows, numbers) in bands(rows).zip(numbers.chunks_mut(scratch.len)) {
+                // SAFETY: the caller's promise.
+                unsafe { self.sum_band(index, tile, &rows, numbers) };
+            }
             let columns = scratch.columns[index].clone();
             for set in &self.pass.alike[index] {
                 let Some(table) = &self.pass.along[set[0]] else { continue };
@@ -251,26 +254,34 @@ impl Strip<'_> {
                     bits: table.bits,
                     wide: table.wide,
                 };
-                // Columns lie before all that is made of them.
-                let (before, after) = numbers.split_at_mut(scratch.resized_start);
-                let mut from: SmallVec<[&[i16]; 4]> = SmallVec::new();
-                let mut out: SmallVec<[&mut [i16]; 4]> = SmallVec::new();
-                let (mut rest, mut passed) = (after, scratch.resized_start);
-                for &component in set {
-                    from.push(
-                        &before[columns.clone()][self.pass.source[component].first * LANES..],
-                    );
-                    let start = scratch.resized[component].start;
-                    let (own, others) = std::mem::take(&mut rest)
-                        .split_at_mut(start + tile.outputs.len() * LANES - passed);
-                    out.push(&mut own[start - passed..]);
-                    (rest, passed) = (others, start + tile.outputs.len() * LANES);
+                let mut from: SmallVec<[&[i16]; 8]> = SmallVec::new();
+                let mut out: SmallVec<[&mut [i16]; 8]> = SmallVec::new();
+                for (_, numbers) in bands(rows).zip(numbers.chunks_mut(scratch.len)) {
+                    // Columns lie before all that is made of them.
+                    let (before, after) = numbers.split_at_mut(scratch.resized_start);
+                    let (mut rest, mut passed) = (after, scratch.resized_start);
+                    for &component in set {
+                        from.push(
+                            &before[columns.clone()][self.pass.source[component].first * LANES..],
+                        );
+                        let start = scratch.resized[component].start;
+                        let (own, others) = std::mem::take(&mut rest)
+                            .split_at_mut(start + tile.outputs.len() * LANES - passed);
+                        out.push(&mut own[start - passed..]);
+                        (rest, passed) = (others, start + tile.outputs.len() * LANES);
+                    }
                 }
                 // SAFETY: the caller's promise.
                 unsafe { (self.kernels.horizontal)(along, &from, &mut out) };
             }
         }
     }
+}
+
+/// Output rows in bands.
+fn bands(rows: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = rows.end;
+    rows.clone().step_by(LANES).map(move |start| start..(start + LANES).min(end))
 }
 
 /// Several parts of the scratch memory at once.

@@ -205,12 +205,13 @@ fn larger_and_a_little_smaller() {
 #[test]
 fn one_colour_stays_one_colour() {
     use PixelFormat::{Nv12, Nv24, Rgb};
-    // Sums of as many rows as 16 bits are enough for, all of which lose the same.
+    // Sums of as many rows as 16 bits are enough for, and with a bit more: all lose the same.
     let codes = [0, 1, 2, 3, 16, 17, 64, 85, 127, 128, 129, 170, 200, 235, 240, 254, 255];
-    for source in [Nv12, Nv24].map(|format| image(64, 640, format, DType::U8)) {
+    for (height, format) in [(640, Nv12), (640, Nv24), (1280, Nv12), (1280, Nv24)] {
+        let source = image(64, height, format, DType::U8);
         for (luma_code, chroma_code) in codes.iter().flat_map(|y| codes.map(|c| (*y, c))) {
             let mut map = source.map().unwrap();
-            let (luma, chroma) = map.as_mut_slice().split_at_mut(64 * 640);
+            let (luma, chroma) = map.as_mut_slice().split_at_mut(64 * height);
             luma.fill(luma_code);
             chroma.fill(chroma_code);
             drop(map);
@@ -221,10 +222,23 @@ fn one_colour_stays_one_colour() {
 }
 
 #[test]
+fn bright_columns_beside_dark_ones() {
+    // What bytes at even places add to those at odd ones is taken off again, and no more than that.
+    for (height, even) in [640, 660].iter().flat_map(|h| (0..=255).step_by(5).map(|e| (*h, e))) {
+        let source = image(40, height, PixelFormat::Nv12, DType::U8);
+        let mut map = source.map().unwrap();
+        map.as_mut_slice().chunks_mut(2).for_each(|pair| pair.copy_from_slice(&[even, 0]));
+        drop(map);
+        let antialiased = Convert::new().with_filter(Filter::Antialiased);
+        compare_images(&source, (30, 20), PixelFormat::Rgb, &antialiased);
+    }
+}
+
+#[test]
 fn rows_that_are_far_from_each_other() {
     use PixelFormat::*;
-    // Sums of few more rows than 16 bits are enough for, and of few less.
-    for height in [600, 620] {
+    // Sums of few more rows than 16 bits are enough for, and of few less, and so with a bit more.
+    for height in [600, 620, 1200, 1240] {
         let antialiased = Convert::new().with_filter(Filter::Antialiased);
         compare_sizes((2051, height), (20, 19), Nv12, Rgb, &antialiased);
     }

@@ -1,5 +1,6 @@
 //! Who makes which rows.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::engine::cpu::crew::Crew;
@@ -9,6 +10,8 @@ use crate::{Error, Result};
 const WORTH_A_THREAD: usize = 1 << 16;
 /// Strips for each thread: threads are seldom equally fast, and small strips let them even out.
 const STRIPS: usize = 8;
+/// Short ones among them, where long ones are faster.
+const LAST: usize = 2;
 
 pub(crate) enum Threads {
     /// The calling thread alone.
@@ -44,11 +47,16 @@ impl Threads {
         self.crew().map_or(1, Crew::threads)
     }
 
-    /// Rows of a strip, a multiple of `multiple`, for `rows` rows made of `pixels` source pixels.
-    pub(crate) fn strip_rows(&self, rows: usize, pixels: usize, multiple: usize) -> usize {
+    /// How `rows` rows made of `pixels` source pixels are cut. Strips have a multiple of the first
+    /// number of rows, and all but the last ones of the second, which takes less time for each.
+    pub(crate) fn strips(&self, rows: usize, pixels: usize, multiples: [usize; 2]) -> Strips {
         let threads = self.count().min(pixels / WORTH_A_THREAD).max(1);
         let strips = if threads == 1 { 1 } else { STRIPS * threads };
-        rows.div_ceil(strips).next_multiple_of(multiple).max(1)
+        let [short, long] =
+            multiples.map(|multiple| rows.div_ceil(strips).next_multiple_of(multiple).max(1));
+        // With the short ones all are done at the same time.
+        let last = if short < long { LAST * threads * short } else { 0 };
+        Strips { rows, long, longs: rows.saturating_sub(last) / long, short }
     }
 
     /// Does `work` for every index below `count`.
@@ -57,6 +65,30 @@ impl Threads {
             Some(crew) => crew.each(count, &work),
             None => (0..count).for_each(work),
         }
+    }
+}
+
+/// Rows that are made in strips: long ones first, then short ones.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Strips {
+    rows: usize,
+    long: usize,
+    longs: usize,
+    short: usize,
+}
+
+impl Strips {
+    pub(crate) fn count(&self) -> usize {
+        self.longs + (self.rows - self.longs * self.long).div_ceil(self.short)
+    }
+
+    /// The rows of a strip.
+    pub(crate) fn rows(&self, index: usize) -> Range<usize> {
+        let start = |index: usize| {
+            let shorts = index.saturating_sub(self.longs);
+            (index.min(self.longs) * self.long + shorts * self.short).min(self.rows)
+        };
+        start(index)..start(index + 1)
     }
 }
 
@@ -69,4 +101,32 @@ fn shared() -> Option<&'static Crew> {
         (cores > 1).then(|| Crew::new(cores).ok()).flatten()
     });
     made.as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strips_follow_each_other() {
+        let (one, two) = (Threads::One, Threads::new(Some(2)).unwrap());
+        for rows in [0, 1, 4, 16, 17, 32, 180, 234, 360, 361, 1080] {
+            for (threads, multiples) in [(&one, [16, 16]), (&two, [16, 16]), (&two, [16, 32])] {
+                let strips = threads.strips(rows, 1 << 20, multiples);
+                let mut end = 0;
+                for index in 0..strips.count() {
+                    let own = strips.rows(index);
+                    assert!(own.start == end && !own.is_empty(), "{rows} rows: {strips:?}");
+                    assert!(own.len() % 16 == 0 || own.end == rows, "{rows} rows: {strips:?}");
+                    end = own.end;
+                }
+                assert_eq!(end, rows, "{strips:?}");
+            }
+        }
+        assert_eq!(one.strips(360, 1 << 20, [16, 32]).count(), 1);
+        // Three of 32 rows, then six short ones.
+        let strips = two.strips(180, 1 << 20, [16, 32]);
+        assert_eq!((strips.count(), strips.rows(2), strips.rows(3)), (9, 64..96, 96..112));
+        assert_eq!(two.strips(180, 1 << 20, [16, 16]).count(), 12);
+    }
 }

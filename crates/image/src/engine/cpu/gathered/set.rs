@@ -59,7 +59,8 @@ impl Set {
         for &index in &outs {
             let feed = feeds.iter().find(|feed| feed.shape.components().contains(&index))?;
             let (shape, vertical, own) = (feed.shape, &feed.vertical, &source[index]);
-            let narrow = !vertical.wide && !vertical.signed && vertical.most() <= KEPT;
+            let narrow =
+                !vertical.wide && !vertical.finer && !vertical.signed && vertical.most() <= KEPT;
             if shape.is_words() || feed.places.is_some() || !narrow {
                 return None;
             }

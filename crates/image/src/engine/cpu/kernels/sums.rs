@@ -36,6 +36,10 @@ impl Tap {
     }
 }
 
+/// How far below zero a finer sum may be that should be none: half of the most rows that one has. As
+/// such a sum has no sign, it would be among the largest.
+pub(crate) const BELOW: u16 = 64;
+
 /// How rows are summed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sum<'a> {
@@ -45,6 +49,8 @@ pub(crate) struct Sum<'a> {
     pub(crate) fraction: u32,
     /// Whether the sum needs 32 bits.
     pub(crate) wide: bool,
+    /// Whether sums of 16 bits have one bit more after the point until they are done, and no sign.
+    pub(crate) finer: bool,
     /// Whether weights may be below zero.
     pub(crate) signed: bool,
     /// What sums of 16 bits begin with: half of what all products lose together.

@@ -37,47 +37,61 @@ fn both<T: PartialEq + std::fmt::Debug>(what: &str, work: impl Fn(&Kernels) -> T
 
 /// A sum in 16 bits of rows of a plane.
 fn sum_of<'a>(taps: &'a [Tap], plane: &[u8], stride: usize) -> Sum<'a> {
-    let (wide, signed) = (false, false);
-    Sum { taps, bits: 15, fraction: 7, wide, signed, begin: 0, first: plane.as_ptr(), stride }
+    let (wide, finer, signed) = (false, false, false);
+    let first = plane.as_ptr();
+    Sum { taps, bits: 15, fraction: 7, wide, finer, signed, begin: 0, first, stride }
 }
 
-fn sums(len: usize, weights: &[i32], wide: bool, work: impl Fn(&Kernels, Sum<'_>) -> Vec<i16>) {
+/// How a sum is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Way {
+    Narrow,
+    Finer,
+    Wide,
+}
+use Way::{Finer, Narrow, Wide};
+
+fn sums(len: usize, weights: &[i32], way: Way, work: impl Fn(&Kernels, Sum<'_>) -> Vec<i16>) {
     let plane = bytes(2 * len * weights.len(), 3);
     let taps: Vec<Tap> =
         weights.iter().enumerate().map(|(row, weight)| Tap::new(row, *weight)).collect();
     let signed = weights.iter().any(|weight| *weight < 0);
-    let sum = Sum { wide, signed, begin: Tap::lost(&taps), ..sum_of(&taps, &plane, 2 * len) };
-    both(&format!("{len} sums of {weights:?}"), |kernels| work(kernels, sum));
+    let (wide, finer) = (way == Wide, way == Finer);
+    let begin = Tap::lost(&taps);
+    let sum = Sum { wide, finer, signed, begin, ..sum_of(&taps, &plane, 2 * len) };
+    both(&format!("{len} sums of {weights:?}, {way:?}"), |kernels| work(kernels, sum));
 }
 
 #[test]
 fn sums_of_rows() {
     for len in LENGTHS {
-        let cases: [(&[i32], bool); 7] = [
-            (&[32768], false),
-            (&[3641, 7282, 10922, 7282, 3641], false),
-            (&[-900, 17284, 17284, -900], false),
-            (&[9_000, 14_768, 9_000], true),
-            (&[-4_000, 20_384, 20_384, -4_000], true),
+        let cases: [(&[i32], Way); 9] = [
+            (&[32768], Narrow),
+            (&[3641, 7282, 10922, 7282, 3641], Narrow),
+            (&[-900, 17284, 17284, -900], Narrow),
+            (&[9_000, 14_768, 9_000], Wide),
+            (&[-4_000, 20_384, 20_384, -4_000], Wide),
             // Weights of all sixteen bits.
-            (&[40_000, -7_232], false),
-            (&[40_000, -7_232], true),
+            (&[40_000, -7_232], Narrow),
+            (&[40_000, -7_232], Wide),
+            (&[7282, 14_564, 21_844, 14_564, 7282], Finer),
+            (&[1024; 64], Finer),
         ];
-        for (weights, wide) in cases {
+        for (weights, way) in cases {
             // SAFETY: the plane has two bytes for each output in every row.
-            sums(len, weights, wide, |kernels, sum| unsafe {
+            sums(len, weights, way, |kernels, sum| unsafe {
                 let mut out = vec![0; len];
                 (kernels.bytes)(sum, &mut out);
                 out
             });
             // SAFETY: as above.
-            sums(len, weights, wide, |kernels, sum| unsafe {
+            sums(len, weights, way, |kernels, sum| unsafe {
                 let (mut even, mut odd) = (vec![0; len], vec![0; len]);
                 (kernels.pairs)(sum, &mut even, &mut odd);
                 [even, odd].concat()
             });
             // SAFETY: as above.
-            sums(len, weights, wide, |kernels, sum| unsafe {
+            sums(len, weights, way, |kernels, sum| unsafe {
                 let (mut rows, mut columns) = (vec![0; (len + 7) * LANES], vec![0; len * LANES]);
                 // Of none, of one tap, of two, and so on; then of nothing.
                 let taps: Vec<Tap> =
@@ -89,15 +103,15 @@ fn sums_of_rows() {
                 columns
             });
         }
-        let cases: [(&[i32], bool); 4] = [
-            (&[8000, 8384], false),
-            (&[32768], false),
-            (&[8000, -1000, 9384], true),
-            (&[40_000, -7_232], true),
+        let cases: [(&[i32], Way); 4] = [
+            (&[8000, 8384], Narrow),
+            (&[32768], Narrow),
+            (&[8000, -1000, 9384], Wide),
+            (&[40_000, -7_232], Wide),
         ];
-        for (weights, wide) in cases {
+        for (weights, way) in cases {
             // SAFETY: as above.
-            sums(len, weights, wide, |kernels, sum| unsafe {
+            sums(len, weights, way, |kernels, sum| unsafe {
                 let mut out = vec![0; len];
                 (kernels.words)(sum, &mut out);
                 out
@@ -108,8 +122,12 @@ fn sums_of_rows() {
 
 #[test]
 fn sums_in_the_order_of_the_source() {
+    in_the_order_of_the_source([3641, 7282, 10_922, 7282, 3641], false);
+    in_the_order_of_the_source([7282, 14_564, 21_844, 14_564, 7282], true);
+}
+
+fn in_the_order_of_the_source(weights: [i32; 5], finer: bool) {
     // Triangles around every third row, and one that ends with the picture.
-    let weights = [3641, 7282, 10_922, 7282, 3641];
     let (outputs, source) = (19, 3 * 19 - 1);
     let (mut taps, mut ends) = (vec![], vec![]);
     for output in 0..outputs {
@@ -126,7 +144,7 @@ fn sums_in_the_order_of_the_source() {
         for rows in [0..1usize, 0..16, 1..17, 3..19, 15..19, 18..19] {
             // SAFETY: the plane has a byte for each output in every row.
             both("a band in the order of the source", |kernels| unsafe {
-                let sum = sum_of(&[], &plane, stride);
+                let sum = Sum { finer, ..sum_of(&[], &plane, stride) };
                 let start = rows.start.checked_sub(1).map_or(0, |before| ends[before].0);
                 let (ends, steps) = (&ends[rows.clone()], walk.steps(&rows));
                 let band = Band { sum, taps: &taps, start, ends, steps };
@@ -194,19 +212,24 @@ fn sums_along_rows() {
         let twice = |weight: i16| [weight; 2];
         let weights = if wide { weights } else { weights.into_iter().flat_map(twice).collect() };
         for step in 1..=4 {
-            let columns = numbers(((outputs * 3 + count) * step + 4) * LANES, 9, 32_640);
+            let len = ((outputs * 3 + count) * step + 4) * LANES;
+            let columns = [9, 10].map(|seed| numbers(len, seed, 32_640));
             let firsts = (4, 4 + (outputs - 1) * 3);
             let (weights, bits) = (&weights[..], 15);
             let along = Along { first: &first, firsts, start: 4, step, weights, count, bits, wide };
-            // SAFETY: the kernels are those of this processor.
-            both(&format!("{count} samples"), |kernels| unsafe {
-                let all: [&[i16]; 4] =
-                    std::array::from_fn(|part| &columns[part.min(step - 1) * LANES..]);
-                let mut out = vec![vec![0; outputs * LANES]; step];
-                let mut own: Vec<&mut [i16]> = out.iter_mut().map(|out| &mut out[..]).collect();
-                (kernels.horizontal)(along, &all[..step], &mut own);
-                out
-            });
+            // Components of one band, and of two.
+            for parts in [step, 2 * step] {
+                // SAFETY: the kernels are those of this processor.
+                both(&format!("{count} samples of {parts} parts"), |kernels| unsafe {
+                    let all: Vec<&[i16]> = (0..parts)
+                        .map(|part| &columns[part / step][part % step * LANES..])
+                        .collect();
+                    let mut out = vec![vec![0; outputs * LANES]; parts];
+                    let mut own: Vec<&mut [i16]> = out.iter_mut().map(|out| &mut out[..]).collect();
+                    (kernels.horizontal)(along, &all, &mut own);
+                    out
+                });
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ impl<const SAMPLES: usize> Uniform<SAMPLES> {
         (vertical, digits): (&Vertical, Digits),
         samples: &Range<usize>,
     ) -> Option<Uniform<SAMPLES>> {
-        let rows_fit = !vertical.wide && vertical.most() <= ROWS;
+        let rows_fit = !vertical.wide && !vertical.finer && vertical.most() <= ROWS;
         if !rows_fit || digits.fraction != 7 || table.bits != 7 + FINER {
             return None;
         }

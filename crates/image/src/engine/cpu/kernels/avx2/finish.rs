@@ -32,51 +32,34 @@ pub(super) unsafe fn store_columns(columns: Columns<'_>, out: Out, strides: [usi
 /// As [`store_columns`], with at least sixteen columns.
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn squares<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usize; 3]) {
-    let Columns { from, matrix, fraction, flip, rows, pixels } = columns;
-    let step = Step::new(matrix, fraction);
-    let flip = (flip != 0).then(|| _mm256_set1_epi8(flip as i8));
-    // Where red and blue are among the three.
-    let (first, last) = match out {
-        Out::Packed { blue_first: true, .. } => (2, 0),
-        _ => (0, 2),
-    };
+    let step = Step::new(columns.matrix, columns.fraction);
+    let (rows, flip) = (columns.rows, columns.flip);
     let mut at = 0;
-    while at < pixels {
+    while at < columns.pixels {
         // The last one ends with the row and may store some pixels again.
-        let here = at.min(pixels - LANES);
-        // Red, green and blue of each pixel, for sixteen rows.
-        let mut colours = [[_mm256_setzero_si256(); 3]; LANES];
-        for pixel in 0..LANES {
-            // SAFETY: here + 16 columns are inside.
-            let numbers = unsafe {
-                let at = (here + pixel) * LANES;
-                [
-                    _mm256_loadu_si256(from[0].as_ptr().add(at).cast()),
-                    _mm256_loadu_si256(from[1].as_ptr().add(at).cast()),
-                    _mm256_loadu_si256(from[2].as_ptr().add(at).cast()),
-                ]
-            };
-            let [red, green, blue] = step.pixel::<KIND>(numbers);
-            (colours[pixel][first], colours[pixel][last]) = (red, blue);
-            colours[pixel][1] = green;
-        }
-        let colours = colours.as_flattened();
+        let here = at.min(columns.pixels - LANES);
         // SAFETY: sixteen pixels of every row of the band, by the promise of `store_columns`.
         unsafe {
             match out {
                 Out::Planes(planes) => {
+                    let codes = codes::<KIND, PLANES>(&step, &columns.from, here, flip);
                     for plane in 0..3 {
-                        let first = planes[plane].add(here);
-                        store_square::<3>(&colours[plane..], flip, first, strides[plane], rows);
+                        let (first, stride) = (planes[plane].add(here), strides[plane]);
+                        store_rows::<false, true>(&codes, [plane, plane], first, stride, rows);
                     }
                 }
-                // Sixteen bytes of a row at a time, a third of what the pixels take.
-                Out::Packed { at: first, .. } => {
-                    for third in 0..3 {
-                        let first = first.add(3 * here + LANES * third);
-                        let columns = &colours[LANES * third..];
-                        store_square::<1>(columns, flip, first, strides[0], rows);
-                    }
+                Out::Packed { at: first, blue_first } => {
+                    let codes = if blue_first {
+                        codes::<KIND, BLUE_FIRST>(&step, &columns.from, here, flip)
+                    } else {
+                        codes::<KIND, RED_FIRST>(&step, &columns.from, here, flip)
+                    };
+                    // Sixteen bytes of a row at a time: eight pixels are 24, then come the others.
+                    let first = first.add(3 * here);
+                    let (next, last) = (first.add(LANES), first.add(2 * LANES));
+                    store_rows::<false, false>(&codes, [0, 1], first, strides[0], rows);
+                    store_rows::<false, true>(&codes, [2, 0], next, strides[0], rows);
+                    store_rows::<true, true>(&codes, [1, 2], last, strides[0], rows);
                 }
             }
         }
@@ -84,58 +67,99 @@ unsafe fn squares<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usiz
     }
 }
 
-/// Stores the first `rows` rows of sixteen columns of codes as bytes: one in `EVERY` of these.
+/// Codes of eight pixels, and in the other halves of vectors those of eight more: for eight rows,
+/// then for eight more.
+type Codes = [__m256i; 3 * LANES / 2];
+
+/// The order of codes: colours apart, or as they are in memory.
+const PLANES: u8 = 0;
+const RED_FIRST: u8 = 1;
+const BLUE_FIRST: u8 = 2;
+
+/// Red, green and blue of sixteen pixels.
+///
+/// # Safety
+/// As [`store_columns`], with sixteen columns from `here` on.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn codes<const KIND: u8, const ORDER: u8>(
+    step: &Step,
+    from: &[&[i16]; 3],
+    here: usize,
+    flip: u8,
+) -> Codes {
+    let mut codes = [_mm256_setzero_si256(); 3 * LANES / 2];
+    let pixel = |at: usize| {
+        // SAFETY: the caller's promise.
+        let numbers = unsafe {
+            [
+                _mm256_loadu_si256(from[0].as_ptr().add(at * LANES).cast()),
+                _mm256_loadu_si256(from[1].as_ptr().add(at * LANES).cast()),
+                _mm256_loadu_si256(from[2].as_ptr().add(at * LANES).cast()),
+            ]
+        };
+        step.pixel::<KIND>(numbers)
+    };
+    for index in 0..8 {
+        let (one, other) = (pixel(here + index), pixel(here + index + 8));
+        for colour in 0..3 {
+            let place = match ORDER {
+                PLANES => 8 * colour + index,
+                RED_FIRST => 3 * index + colour,
+                _ => 3 * index + 2 - colour,
+            };
+            codes[place] = _mm256_packus_epi16(one[colour], other[colour]);
+        }
+    }
+    if flip != 0 {
+        let flip = _mm256_set1_epi8(flip as i8);
+        for index in 0..codes.len() {
+            codes[index] = _mm256_xor_si256(codes[index], flip);
+        }
+    }
+    codes
+}
+
+/// Eight bytes of two rows, four times: the first, the second or the third eight of all codes, of
+/// the first eight pixels or of the others.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn eight<const OTHERS: bool>(codes: &Codes, part: usize) -> [__m256i; 4] {
+    let two = |index: usize| {
+        let (a, b) = (codes[8 * part + 2 * index], codes[8 * part + 2 * index + 1]);
+        if OTHERS { _mm256_unpackhi_epi8(a, b) } else { _mm256_unpacklo_epi8(a, b) }
+    };
+    eights(two(0), two(1), two(2), two(3))
+}
+
+/// Stores eight bytes and eight more of each of the first `rows` rows.
 ///
 /// # Safety
 /// There must be room for sixteen bytes in each of them.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn store_square<const EVERY: usize>(
-    columns: &[__m256i],
-    flip: Option<__m256i>,
+unsafe fn store_rows<const ONE: bool, const OTHER: bool>(
+    codes: &Codes,
+    parts: [usize; 2],
     first: *mut u8,
     stride: usize,
     rows: usize,
 ) {
-    // Columns k and k + 8 together: rows 0 to 7 of both, then 8 to 15.
-    let mut codes = [_mm256_setzero_si256(); 8];
-    for index in 0..8 {
-        codes[index] = _mm256_packus_epi16(columns[EVERY * index], columns[EVERY * (index + 8)]);
-    }
-    let mut codes = bytes_to_rows(&codes);
-    if let Some(flip) = flip {
-        for index in 0..8 {
-            codes[index] = _mm256_xor_si256(codes[index], flip);
-        }
-    }
-    // SAFETY: the caller's promise; rows beyond the last are not stored.
-    unsafe {
-        if rows == LANES {
-            store_rows::<true>(&codes, first, stride, rows);
-        } else {
-            store_rows::<false>(&codes, first, stride, rows);
-        }
-    }
-}
-
-/// From bytes of pixels k and k + 8 for eight rows, twice, to sixteen pixels of rows k and k + 8.
-#[target_feature(enable = "avx2,fma,f16c")]
-#[inline]
-fn bytes_to_rows(codes: &[__m256i; 8]) -> [__m256i; 8] {
-    let [a, b, c, d, e, f, g, h] = *codes;
-    // Two pixels of every row, then four, eight, sixteen.
-    let (a_low, a_high) = (_mm256_unpacklo_epi8(a, b), _mm256_unpackhi_epi8(a, b));
-    let (c_low, c_high) = (_mm256_unpacklo_epi8(c, d), _mm256_unpackhi_epi8(c, d));
-    let (e_low, e_high) = (_mm256_unpacklo_epi8(e, f), _mm256_unpackhi_epi8(e, f));
-    let (g_low, g_high) = (_mm256_unpacklo_epi8(g, h), _mm256_unpackhi_epi8(g, h));
-    let first = eights(a_low, c_low, e_low, g_low);
-    let second = eights(a_high, c_high, e_high, g_high);
-    let mut rows = [_mm256_setzero_si256(); 8];
+    let (one, other) = (eight::<ONE>(codes, parts[0]), eight::<OTHER>(codes, parts[1]));
     for pair in 0..4 {
-        rows[2 * pair] = _mm256_unpacklo_epi64(first[pair], second[pair]);
-        rows[2 * pair + 1] = _mm256_unpackhi_epi64(first[pair], second[pair]);
+        let even = _mm256_unpacklo_epi64(one[pair], other[pair]);
+        let odd = _mm256_unpackhi_epi64(one[pair], other[pair]);
+        // SAFETY: the caller's promise; rows beyond the last are not stored.
+        unsafe {
+            if rows == LANES {
+                store_both::<true>(first, stride, 2 * pair, rows, even);
+                store_both::<true>(first, stride, 2 * pair + 1, rows, odd);
+            } else {
+                store_both::<false>(first, stride, 2 * pair, rows, even);
+                store_both::<false>(first, stride, 2 * pair + 1, rows, odd);
+            }
+        }
     }
-    rows
 }
 
 /// From two pixels of eight rows, four times, to eight pixels of two rows, four times.
@@ -152,30 +176,10 @@ fn eights(a: __m256i, b: __m256i, c: __m256i, d: __m256i) -> [__m256i; 4] {
     ]
 }
 
-/// Stores rows k and k + 8 of each vector.
-///
-/// # Safety
-/// As [`store_square`].
-#[target_feature(enable = "avx2,fma,f16c")]
-#[inline]
-unsafe fn store_rows<const ALL: bool>(
-    codes: &[__m256i; 8],
-    first: *mut u8,
-    stride: usize,
-    rows: usize,
-) {
-    for row in 0..8 {
-        // SAFETY: the caller's promise; rows beyond the last are not stored.
-        unsafe {
-            store_both::<ALL>(first.add(row * stride), 8 * stride, row, rows, codes[row]);
-        }
-    }
-}
-
 /// Stores the halves of a vector in rows `row` and `row + 8`, if there are as many.
 ///
 /// # Safety
-/// There must be room for sixteen bytes at `first`, and `stride` after it.
+/// There must be room for sixteen bytes in these rows.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 unsafe fn store_both<const ALL: bool>(
@@ -188,10 +192,11 @@ unsafe fn store_both<const ALL: bool>(
     // SAFETY: the caller's promise.
     unsafe {
         if ALL || row < rows {
-            _mm_storeu_si128(first.cast(), _mm256_castsi256_si128(both));
+            _mm_storeu_si128(first.add(row * stride).cast(), _mm256_castsi256_si128(both));
         }
         if ALL || row + 8 < rows {
-            _mm_storeu_si128(first.add(stride).cast(), _mm256_extracti128_si256::<1>(both));
+            let other = _mm256_extracti128_si256::<1>(both);
+            _mm_storeu_si128(first.add((row + 8) * stride).cast(), other);
         }
     }
 }

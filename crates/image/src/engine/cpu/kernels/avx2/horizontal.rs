@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::Along;
+use crate::engine::cpu::kernels::{Along, together};
 
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
@@ -23,18 +23,28 @@ pub(super) unsafe fn horizontal(along: Along<'_>, from: &[&[i16]], out: &mut [&m
         }
         return;
     }
-    // SAFETY: the caller's promise.
-    unsafe {
-        match (from, out, along.step) {
-            ([a], [out_a], 1) => sums::<1, 1>(along, [*a], [out_a]),
-            ([a, b], [out_a, out_b], 2) => sums::<2, 2>(along, [*a, *b], [out_a, out_b]),
-            ([a, b], [out_a, out_b], _) => sums::<0, 2>(along, [*a, *b], [out_a, out_b]),
-            ([a, b, c], [out_a, out_b, out_c], _) => {
-                sums::<0, 3>(along, [*a, *b, *c], [out_a, out_b, out_c]);
-            }
-            (from, out, _) => {
-                for (from, out) in from.iter().zip(out) {
-                    sums::<0, 1>(along, [*from], [out]);
+    let together = together(from.len());
+    for (from, out) in from.chunks(together).zip(out.chunks_mut(together)) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match (from, out, along.step) {
+                ([a], [to_a], 1) => sums::<1, 1>(along, [*a], [to_a]),
+                ([a, b], [to_a, to_b], 1) => sums::<1, 2>(along, [*a, *b], [to_a, to_b]),
+                ([a, b], [to_a, to_b], 2) => sums::<2, 2>(along, [*a, *b], [to_a, to_b]),
+                ([a, b], [to_a, to_b], _) => sums::<0, 2>(along, [*a, *b], [to_a, to_b]),
+                ([a, b, c], [to_a, to_b, to_c], _) => {
+                    sums::<0, 3>(along, [*a, *b, *c], [to_a, to_b, to_c]);
+                }
+                ([a, b, c, d], [to_a, to_b, to_c, to_d], 2) => {
+                    sums::<2, 4>(along, [*a, *b, *c, *d], [to_a, to_b, to_c, to_d]);
+                }
+                ([a, b, c, d], [to_a, to_b, to_c, to_d], _) => {
+                    sums::<0, 4>(along, [*a, *b, *c, *d], [to_a, to_b, to_c, to_d]);
+                }
+                (from, out, _) => {
+                    for (from, out) in from.iter().zip(out) {
+                        sums::<0, 1>(along, [*from], [out]);
+                    }
                 }
             }
         }

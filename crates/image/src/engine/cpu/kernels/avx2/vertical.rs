@@ -8,7 +8,7 @@
 use std::arch::x86_64::*;
 
 use super::wide;
-use crate::engine::cpu::kernels::{Sum, portable};
+use crate::engine::cpu::kernels::{BELOW, Sum, portable};
 
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
@@ -168,9 +168,24 @@ pub(super) unsafe fn sums<const N: usize, const SIGNED: bool>(
         }
     }
     for (even, odd) in &mut sums {
-        *odd = _mm256_sub_epi16(*odd, _mm256_srai_epi16::<8>(*even));
+        (*even, *odd) = finished((*even, *odd), !SIGNED && sum.finer);
     }
     sums
+}
+
+/// Sums of bytes at even places and of those at odd ones, these without what the others added to
+/// them; and all without a bit that they have more.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+pub(super) fn finished((even, odd): (__m256i, __m256i), finer: bool) -> (__m256i, __m256i) {
+    if finer {
+        let below = _mm256_set1_epi16(BELOW as i16);
+        let odd = _mm256_sub_epi16(odd, _mm256_srli_epi16::<8>(even));
+        let odd = _mm256_subs_epu16(_mm256_add_epi16(odd, below), below);
+        (_mm256_srli_epi16::<1>(even), _mm256_srli_epi16::<1>(odd))
+    } else {
+        (even, _mm256_sub_epi16(odd, _mm256_srai_epi16::<8>(even)))
+    }
 }
 
 /// # Safety

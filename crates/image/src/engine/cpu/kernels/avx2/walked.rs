@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 use super::band::{Squares, turn};
-use super::vertical::sums;
+use super::vertical::{self, sums};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::{Band, Share, Steps};
 
@@ -46,7 +46,7 @@ pub(super) unsafe fn columns(band: &Band<'_>, steps: &Steps<'_>, n: usize, colum
             }
         };
         // SAFETY: the caller's promise.
-        unsafe { walk(band.ends, steps, rows, &mut store) };
+        unsafe { walk(band, steps, rows, &mut store) };
         for lane in band.ends.len()..LANES {
             store(lane, begin(0));
         }
@@ -88,7 +88,7 @@ pub(super) unsafe fn rows(
                     (Some(lane_before), Some((_, begins))) => {
                         let (mut before, mut after) = (kept(place(lane_before)), begin(*begins));
                         rows.add_to_both::<_MM_HINT_T1>(count, &mut before, &mut after);
-                        put(place(lane_before), finished(before));
+                        put(place(lane_before), finished(before, band.sum.finer));
                         keep(place(lane), after);
                     }
                     (None, Some((_, begins))) => {
@@ -99,7 +99,7 @@ pub(super) unsafe fn rows(
                     (Some(lane_before), None) => {
                         let mut before = kept(place(lane_before));
                         rows.add::<_MM_HINT_T1>(count, |share| share.before, &mut before);
-                        put(place(lane_before), finished(before));
+                        put(place(lane_before), finished(before, band.sum.finer));
                     }
                     (None, None) => {}
                 }
@@ -205,11 +205,12 @@ unsafe fn blocks(band: &Band<'_>, steps: &Steps<'_>, n: usize, part: impl Fn(usi
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 unsafe fn walk(
-    outputs: &[(usize, i16)],
+    band: &Band<'_>,
     steps: &Steps<'_>,
     mut rows: Rows,
     mut store: impl FnMut(usize, Sums),
 ) {
+    let (outputs, finer) = (band.ends, band.sum.finer);
     let (ends, lanes) = (steps.ends, outputs.len());
     let mut one = begin(outputs[0].1);
     // SAFETY: the caller's promise.
@@ -220,30 +221,28 @@ unsafe fn walk(
         while lane + 1 < lanes {
             let mut other = begin(outputs[lane].1);
             rows.add_to_both::<_MM_HINT_T0>(ends[lane] - ends[lane - 1], &mut one, &mut other);
-            store(lane - 1, finished(one));
+            store(lane - 1, finished(one, finer));
             one = begin(outputs[lane + 1].1);
             rows.add_to_both::<_MM_HINT_T0>(ends[lane + 1] - ends[lane], &mut other, &mut one);
-            store(lane, finished(other));
+            store(lane, finished(other, finer));
             lane += 2;
         }
         if lane < lanes {
             let mut other = begin(outputs[lane].1);
             rows.add_to_both::<_MM_HINT_T0>(ends[lane] - ends[lane - 1], &mut one, &mut other);
-            store(lane - 1, finished(one));
+            store(lane - 1, finished(one, finer));
             one = other;
         }
         rows.add::<_MM_HINT_T0>(ends[lanes] - ends[lanes - 1], |share| share.before, &mut one);
-        store(lanes - 1, finished(one));
+        store(lanes - 1, finished(one, finer));
     }
 }
 
-/// Without what bytes at even places added to those at odd ones.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn finished(mut sums: Sums) -> Sums {
+fn finished(mut sums: Sums, finer: bool) -> Sums {
     for index in 0..VECTORS {
-        let (even, odd) = sums[index];
-        sums[index].1 = _mm256_sub_epi16(odd, _mm256_srai_epi16::<8>(even));
+        sums[index] = vertical::finished(sums[index], finer);
     }
     sums
 }

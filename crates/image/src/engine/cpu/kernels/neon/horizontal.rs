@@ -7,7 +7,7 @@
 use std::arch::aarch64::*;
 
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::Along;
+use crate::engine::cpu::kernels::{Along, together};
 
 /// # Safety
 /// The processor must have NEON; see [`super::Kernels`].
@@ -26,16 +26,22 @@ pub(super) unsafe fn horizontal(along: Along<'_>, from: &[&[i16]], out: &mut [&m
         }
         return;
     }
-    // SAFETY: as above.
-    unsafe {
-        match (from, out) {
-            ([a, b], [out_a, out_b]) => sums(along, [*a, *b], [out_a, out_b]),
-            ([a, b, c], [out_a, out_b, out_c]) => {
-                sums(along, [*a, *b, *c], [out_a, out_b, out_c]);
-            }
-            (from, out) => {
-                for (from, out) in from.iter().zip(out) {
-                    sums(along, [*from], [out]);
+    let together = together(from.len());
+    for (from, out) in from.chunks(together).zip(out.chunks_mut(together)) {
+        // SAFETY: as above.
+        unsafe {
+            match (from, out) {
+                ([a, b], [to_a, to_b]) => sums(along, [*a, *b], [to_a, to_b]),
+                ([a, b, c], [to_a, to_b, to_c]) => {
+                    sums(along, [*a, *b, *c], [to_a, to_b, to_c]);
+                }
+                ([a, b, c, d], [to_a, to_b, to_c, to_d]) => {
+                    sums(along, [*a, *b, *c, *d], [to_a, to_b, to_c, to_d]);
+                }
+                (from, out) => {
+                    for (from, out) in from.iter().zip(out) {
+                        sums(along, [*from], [out]);
+                    }
                 }
             }
         }

@@ -9,7 +9,7 @@
 use std::arch::aarch64::*;
 
 use super::wide;
-use crate::engine::cpu::kernels::{Sum, Tap, portable};
+use crate::engine::cpu::kernels::{BELOW, Sum, Tap, portable};
 
 /// # Safety
 /// The processor must have NEON; see [`super::Kernels`].
@@ -60,7 +60,7 @@ pub(super) unsafe fn pairs(sum: Sum<'_>, even: &mut [i16], odd: &mut [i16]) {
 /// Whether one row is taken as it is: bytes with seven bits after the point.
 fn is_copy(sum: Sum<'_>) -> bool {
     let one = |tap: &Tap| tap.weight() == 0x8000;
-    !sum.wide && sum.begin == 0 && matches!(sum.taps, [tap] if one(tap))
+    !sum.wide && !sum.finer && sum.begin == 0 && matches!(sum.taps, [tap] if one(tap))
 }
 
 /// Whether all weights are below 2^15, as factors of signed multiplications must be.
@@ -209,10 +209,26 @@ pub(super) unsafe fn sums<const N: usize, const SIGNED: bool>(
             }
         }
     }
-    for [even, odd] in &mut sums {
-        *odd = vsubq_s16(*odd, vshrq_n_s16::<8>(*even));
+    for both in &mut sums {
+        *both = finished(*both, !SIGNED && sum.finer);
     }
     sums
+}
+
+/// Sums of bytes at even places and of those at odd ones, these without what the others added to
+/// them; and all without a bit that they have more.
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) fn finished([even, odd]: [int16x8_t; 2], finer: bool) -> [int16x8_t; 2] {
+    if !finer {
+        return [even, vsubq_s16(odd, vshrq_n_s16::<8>(even))];
+    }
+    let whole = vreinterpretq_u16_s16(even);
+    let (odd, below) = (vreinterpretq_u16_s16(odd), vdupq_n_u16(BELOW));
+    let odd = vsubq_u16(odd, vshrq_n_u16::<8>(whole));
+    let odd = vqsubq_u16(vaddq_u16(odd, below), below);
+    let (even, odd) = (vshrq_n_u16::<1>(whole), vshrq_n_u16::<1>(odd));
+    [vreinterpretq_s16_u16(even), vreinterpretq_s16_u16(odd)]
 }
 
 /// Bytes at even places and bytes at odd ones times a weight; what those at even places add to the

@@ -5,7 +5,7 @@
 use std::arch::aarch64::*;
 
 use super::band::{Squares, turned};
-use super::vertical::products;
+use super::vertical::{finished, products};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::{Band, Share, Steps};
 
@@ -47,10 +47,8 @@ unsafe fn block(band: &Band<'_>, steps: Steps<'_>, rows: Rows, columns: *mut i16
     // Rows beyond the last are sums of nothing.
     let mut squares: Squares<VECTORS> = [[[vdupq_n_s16(0); LANES]; 2]; VECTORS];
     let mut store = |lane: usize, sums: Sums| {
-        for (square, [even, odd]) in squares.iter_mut().zip(sums) {
-            // What bytes at even places added to those at odd ones.
-            square[0][lane] = even;
-            square[1][lane] = vsubq_s16(odd, vshrq_n_s16::<8>(even));
+        for (square, both) in squares.iter_mut().zip(sums) {
+            [square[0][lane], square[1][lane]] = finished(both, band.sum.finer);
         }
     };
     let Steps { shares, ends, start, .. } = steps;
