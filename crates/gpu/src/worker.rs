@@ -64,19 +64,21 @@ fn work(jobs: &Receiver<Job>) {
         };
         // Before it is said to be done, so that whoever waits may use the bytes at once.
         drop(work);
+        if result.is_ok()
+            && let Some(after) = after
+        {
+            after();
+        }
+        // And so that the device goes with whoever waited, in that thread: here it could go while
+        // the process ends, and the driver with it. With the last courier goes the sender, and with
+        // that this thread.
+        drop(courier);
         match result {
-            Ok(()) => {
-                if let Some(after) = after {
-                    after();
-                }
-                signal.done();
-            }
+            Ok(()) => signal.done(),
             Err(error) => {
                 tracing::error!("a copy failed on its way: {error}");
                 signal.failed(error);
             }
         }
-        // With the last one goes the sender, and with it this thread.
-        drop(courier);
     }
 }

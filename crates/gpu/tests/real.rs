@@ -432,6 +432,36 @@ fn tensors_outlive_whoever_opened_the_device() {
     assert_eq!(pinned.map_read().unwrap().as_slice()[1], 10);
 }
 
+/// The libraries that this process has loaded.
+fn libraries() -> Vec<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let mut files: Vec<String> = maps
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(5))
+        .filter(|path| path.contains(".so"))
+        .map(str::to_owned)
+        .collect();
+    files.dedup();
+    files
+}
+
+#[test]
+#[ignore = "needs a device"]
+fn drivers_stay_until_the_process_ends() {
+    // What a driver left to be done at the end must be there then, whichever thread closes the last
+    // device.
+    child::alone("drivers_stay_until_the_process_ends", || {
+        for _ in 0..2 {
+            let gpu = gpu();
+            let open = libraries();
+            drop(gpu);
+            let closed = libraries();
+            let gone: Vec<_> = open.iter().filter(|file| !closed.contains(file)).collect();
+            assert!(gone.is_empty(), "unloaded: {gone:?}");
+        }
+    });
+}
+
 #[test]
 #[ignore = "needs a device"]
 fn memory_goes_to_another_process() {

@@ -93,3 +93,18 @@ fn there_is_no_waiting_for_an_address_that_will_never_be() {
     let words = there.map_wait(None).unwrap_err().to_string();
     assert!(words.contains("to(Some(TensorMemory::Mem))"), "{words}");
 }
+
+#[test]
+fn the_device_goes_with_its_last_user() {
+    // Whoever waited for a copy decides when the device goes, and in which thread: one that went on
+    // by itself would meet the end of the process.
+    for round in 0..300 {
+        let (device, gpu) = quick();
+        let there = gpu.to(&numbers(&[16]), Device).unwrap();
+        let back = Tensor::<u16>::new(&[16], Some(Mem), None).unwrap();
+        let fence = back.copy_from_later(&there).unwrap();
+        assert!(fence.wait(None).unwrap());
+        drop((gpu, there, back, fence));
+        assert_eq!(device.allocated(), (0, 0), "round {round}");
+    }
+}

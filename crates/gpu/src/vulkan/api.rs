@@ -148,10 +148,17 @@ impl Loader {
     }
 }
 
+/// An instance that stays: with the last one the library would unload the drivers, and whatever they
+/// left to be done at the end of the process would be called in what is gone.
+static KEPT: OnceLock<ash::Instance> = OnceLock::new();
+
 impl Drop for Loader {
     fn drop(&mut self) {
-        // SAFETY: whatever was made of the instance is gone: it is dropped last.
-        unsafe { self.instance.destroy_instance(None) };
+        if KEPT.set(self.instance.clone()).is_err() {
+            // SAFETY: whatever was made of the instance is gone: it is dropped last. It is not the
+            // one that was kept.
+            unsafe { self.instance.destroy_instance(None) };
+        }
     }
 }
 
