@@ -41,6 +41,12 @@ impl Bench {
         self.options.chooses(name).then(|| Row::new(self, name, unit))
     }
 
+    /// The words that rows are chosen by, for benchmarks that make rows of them.
+    #[must_use]
+    pub fn words(&self) -> &[String] {
+        &self.options.words
+    }
+
     /// Whether it is enough that everything runs once, and on little data.
     #[must_use]
     pub fn quick(&self) -> bool {

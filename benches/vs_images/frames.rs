@@ -101,6 +101,34 @@ fn any_sizes() -> impl Iterator<Item = Task> {
 }
 
 impl Task {
+    /// A conversion that somebody asked for, such as `nv12:1920x1080:rgb:700`: a source, its size,
+    /// a destination and its side; `:plain` at the end takes two samples whatever the scale.
+    pub(crate) fn asked(word: &str) -> Option<Task> {
+        let (words, filter) = match word.strip_suffix(":plain") {
+            Some(words) => (words, Filter::Bilinear),
+            None => (word, Filter::Antialiased),
+        };
+        let parts: Vec<&str> = words.split(':').collect();
+        let &[source, size, target, side] = &parts[..] else { return None };
+        let source = match source {
+            "nv12" => Nv12,
+            "yuyv" => Yuyv,
+            "rgba" => Rgba,
+            _ => return None,
+        };
+        let (target, dtype, faster) = match target {
+            "rgb" => (Rgb, DType::U8, YUV),
+            "planar-u8" => (PlanarRgb, DType::U8, PLANES),
+            "planar-f32" => (PlanarRgb, DType::F32, FLOATS),
+            "planar-f16" => (PlanarRgb, DType::F16, FLOATS),
+            _ => return None,
+        };
+        let faster = if source == Rgba { COLOURS } else { faster };
+        let (width, height) = size.split_once('x')?;
+        let (size, side) = ((width.parse().ok()?, height.parse().ok()?), side.parse().ok()?);
+        Some(Task { filter, ..task(word, (source, size), (target, dtype, (side, side)), faster) })
+    }
+
     /// A frame's bytes: noise that no branch can guess.
     pub(crate) fn frame(&self) -> Vec<u8> {
         let mut state = 1u64;

@@ -31,7 +31,8 @@ fn rows(bench: &mut Bench) -> Result<(), Error> {
         // A driver in software is refused otherwise.
         program.with("RAYON_NUM_THREADS", "1").with("EDGEFIRST_ALLOW_SOFTWARE_GL", "1")
     });
-    for task in tasks() {
+    let asked: Vec<Task> = bench.words().iter().filter_map(|word| Task::asked(word)).collect();
+    for task in tasks().into_iter().chain(asked) {
         let Some(row) = bench.row(&task.name, Unit::Nanoseconds) else { continue };
         let frame = task.frame();
         let mut ours = ours::Ours::new(&task, &frame, 1)?;

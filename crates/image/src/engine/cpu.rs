@@ -6,6 +6,7 @@
 //! that only finished pixels are converted.
 #![expect(unsafe_code, reason = "promises strips that planes are held")]
 
+use std::env;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Result;
@@ -36,6 +37,9 @@ use prepare::{Pass, Prepared};
 use strip::{Strip, Workspace};
 use threads::Threads;
 
+/// The environment variable that names the instructions to use, instead of the best that there are.
+const KERNELS: &str = "TENURE_IMAGE_KERNELS";
+
 /// Conversions whose tables are kept.
 const REMEMBERED: usize = 16;
 
@@ -51,7 +55,10 @@ pub(crate) struct Cpu {
 impl Cpu {
     /// `threads` as in [`crate::ImageProcessorConfig::threads`].
     pub(crate) fn new(threads: Option<usize>) -> Result<Cpu> {
-        Ok(Cpu::with_kernels(kernels::best(), Threads::new(threads)?))
+        let name = env::var_os(KERNELS).filter(|name| !name.is_empty());
+        let name = name.as_ref().map(|name| name.to_string_lossy());
+        let kernels = kernels::named(name.as_ref().map(|name| name.trim()))?;
+        Ok(Cpu::with_kernels(kernels, Threads::new(threads)?))
     }
 
     fn with_kernels(kernels: &'static Kernels, threads: Threads) -> Cpu {
@@ -66,7 +73,7 @@ impl Cpu {
             return Arc::clone(&known[0].1);
         }
         drop(known);
-        let prepared = Arc::new(Prepared::new(recipe));
+        let prepared = Arc::new(Prepared::new(recipe, self.kernels.ways));
         let mut known = lock();
         known.truncate(REMEMBERED - 1);
         known.insert(0, (*recipe, Arc::clone(&prepared)));

@@ -1,14 +1,14 @@
 //! Pictures that become larger, or a little smaller: rows are resized along first, and stay rows.
 //!
-//! Eight neighbouring outputs are made of samples within sixteen bytes then, which one instruction
-//! gathers. Every source row is resized once, when an output row first needs it, and kept until the
+//! Eight neighbouring outputs are made of samples within sixteen bytes then, or sixteen and more
+//! within 64, which one instruction gathers. Every source row is resized once, when an output row first needs it, and kept until the
 //! last that does is made: nothing is turned into columns and back.
 #![expect(unsafe_code, reason = "hands addresses of held rows to kernels")]
 
 use std::ops::Range;
 
 use crate::engine::cpu::fixed::FixedMatrix;
-use crate::engine::cpu::kernels::{Gathering, KEPT, Out, Place, Terms};
+use crate::engine::cpu::kernels::{Gathering, MOST_ROWS, Out, Place, Terms};
 use crate::engine::cpu::prepare::{Store, Tile, is_rgb_bytes};
 use crate::engine::cpu::strip::Strip;
 
@@ -146,11 +146,11 @@ impl Strip<'_> {
             let taps = self.pass.feeds[set.feed].vertical.taps(row).0;
             for &component in &set.outs {
                 let kept = self.pass.scratch.kept[component];
-                let mut places: [Place; KEPT] = [(0, 0); KEPT];
+                let mut places: [Place; MOST_ROWS] = [(0, 0); MOST_ROWS];
                 for (place, tap) in places.iter_mut().zip(taps) {
                     *place = (kept.place(tap.row), tap.narrow());
                 }
-                let places = &places[..taps.len().min(KEPT)];
+                let places = &places[..taps.len().min(MOST_ROWS)];
                 let start = self.pass.scratch.resized[component].start;
                 let (before, after) = numbers.split_at_mut(start);
                 // SAFETY: the kernels are those of this processor.

@@ -3,6 +3,7 @@
 //! Every set has the same functions with the same results, bit by bit where they are integers:
 //! tests compare each with [`portable`].
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
+use crate::{Error, Result};
 
 mod gathering;
 pub(crate) mod portable;
@@ -12,13 +13,16 @@ mod uniform;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
+
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 pub(crate) mod neon;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use gathering::{Gather, Gathering, KEPT, Terms};
+pub(crate) use gathering::{Gather, Gathering, MOST_ROWS, Samples, Terms, Way};
 pub(crate) use sums::{BELOW, Band, Share, Steps, Sum, Tap};
 pub(crate) use uniform::{End, Uniform};
 
@@ -224,6 +228,8 @@ pub(crate) struct Kernels {
     /// The sum of rows that begin at these places, each with its weight: products are rounded one
     /// by one, as those of `horizontal` are.
     pub(crate) weighted: unsafe fn(&[i16], &[Place], &mut [i16]),
+    /// How samples can be gathered, the quickest first.
+    pub(crate) ways: &'static [Way],
     /// Samples of rows of bytes, gathered and summed into as many rows of numbers with seven bits
     /// after the point; with a matrix, rows of luma into as many, or two of chroma into three.
     pub(crate) gather: unsafe fn(&Gather, &Gathering<'_>, &mut [i16]),
@@ -260,15 +266,30 @@ pub(crate) struct Kernels {
     pub(crate) store_coloured: unsafe fn(Coloured<'_>, Real, Out),
 }
 
-/// The best loops that this processor can run.
-pub(crate) fn best() -> &'static Kernels {
+/// The loops that this processor can run, the best first.
+pub(crate) fn all() -> impl Iterator<Item = &'static Kernels> {
     #[cfg(target_arch = "x86_64")]
-    if avx2::available() {
-        return &avx2::KERNELS;
-    }
+    let own = [
+        avx512::available().then_some(&avx512::KERNELS),
+        avx2::available().then_some(&avx2::KERNELS),
+    ];
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-    if neon::available() {
-        return &neon::KERNELS;
-    }
-    &portable::KERNELS
+    let own = [neon::available().then_some(&neon::KERNELS)];
+    #[cfg(not(any(
+        target_arch = "x86_64",
+        all(target_arch = "aarch64", target_endian = "little")
+    )))]
+    let own: [Option<&'static Kernels>; 0] = [];
+    own.into_iter().flatten().chain([&portable::KERNELS])
+}
+
+/// The best loops that this processor can run, or those that somebody named.
+pub(crate) fn named(name: Option<&str>) -> Result<&'static Kernels> {
+    let wanted =
+        |kernels: &&Kernels| name.is_none_or(|name| name.eq_ignore_ascii_case(kernels.name));
+    all().find(wanted).ok_or_else(|| Error::UnknownWord {
+        what: "instruction set",
+        word: name.unwrap_or_default().to_owned(),
+        known: all().map(|kernels| kernels.name).collect::<Vec<_>>().join(", "),
+    })
 }

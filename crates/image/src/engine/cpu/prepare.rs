@@ -12,7 +12,7 @@ use crate::engine::cpu::fixed::{
     Care, Digits, FixedMatrix, Horizontal, LANES, MATRIX_COST, fraction_bits,
 };
 use crate::engine::cpu::gathered::{self, Gathered};
-use crate::engine::cpu::kernels::{Mixture, Real, Scale};
+use crate::engine::cpu::kernels::{Mixture, Real, Scale, Way};
 use crate::engine::cpu::picked;
 use crate::engine::cpu::regular::{self, Regular};
 use crate::engine::cpu::scratch::Scratch;
@@ -99,7 +99,8 @@ pub(crate) enum How {
 }
 
 impl Prepared {
-    pub(crate) fn new(recipe: &Recipe) -> Prepared {
+    /// For kernels that gather in these ways.
+    pub(crate) fn new(recipe: &Recipe, ways: &[Way]) -> Prepared {
         let all = components(recipe.target.format);
         let planes: &[&[usize]] = match recipe.target.format {
             PixelFormat::Nv12 => &[&[0], &[1, 2]],
@@ -107,13 +108,13 @@ impl Prepared {
             _ if all.len() == 3 => &[&[0, 1, 2]],
             _ => &[&[0, 1, 2, 3]],
         };
-        Prepared { passes: planes.iter().map(|own| Pass::new(recipe, all, own)).collect() }
+        Prepared { passes: planes.iter().map(|own| Pass::new(recipe, all, own, ways)).collect() }
     }
 }
 
 impl Pass {
     /// The pass that writes components `own` of the destination, which have one size.
-    fn new(recipe: &Recipe, all: &[Component], own: &[usize]) -> Pass {
+    fn new(recipe: &Recipe, all: &[Component], own: &[usize], ways: &[Way]) -> Pass {
         let target = &all[own[0]];
         let source = components(recipe.source.format);
         let matrix = Matrix::between(recipe.source.model, recipe.target.model);
@@ -164,7 +165,7 @@ impl Pass {
             .and_then(|whole| regular::find(&feeds, &along, whole.first()?, digits));
         straight |= regular.is_some();
         let gathered = (!straight && !recipe.geometry.transposed && sum_fraction == 7)
-            .then(|| gathered::find(&feeds, &taps, source, recipe.source.width))
+            .then(|| gathered::find(&feeds, &taps, source, recipe.source.width, ways))
             .flatten()
             .map(|sets| Gathered::new(sets, matrix.as_ref(), &stores));
         straight |= gathered.is_some();

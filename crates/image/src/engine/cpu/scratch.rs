@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use crate::engine::cpu::direct::MARGIN;
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::KEPT;
 use crate::engine::cpu::picked;
 use crate::engine::cpu::prepare::Pass;
 use crate::engine::cpu::regular::Regular;
@@ -28,7 +27,7 @@ pub(crate) struct Scratch {
     /// Where nothing is resized: samples of each row before the first that is wanted.
     pub(crate) skip: [usize; 4],
     /// Where rows are resized along first: source rows that are kept.
-    pub(crate) kept: [Rows; 4],
+    pub(crate) kept: [Ring; 4],
     /// Bands in columns.
     pub(crate) columns: [Range<usize>; 4],
     /// Columns, or rows, of the output's width, and where the first of them are: after all columns.
@@ -61,15 +60,26 @@ impl Rows {
         start..start + len
     }
 
-    /// Where a source row begins that is kept, each at the place of its number.
-    #[inline]
-    pub(crate) fn place(&self, row: u32) -> usize {
-        self.start + row as usize % KEPT * self.stride
-    }
-
     /// All rows of a band.
     pub(crate) fn all(&self) -> Range<usize> {
         self.start..self.start + LANES * self.stride
+    }
+}
+
+/// Source rows that are kept, each until one comes whose number differs by as many as there are.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Ring {
+    pub(crate) start: usize,
+    pub(crate) stride: usize,
+    /// Rows less one: their number is a power of two.
+    pub(crate) mask: usize,
+}
+
+impl Ring {
+    /// Where a source row begins.
+    #[inline]
+    pub(crate) fn place(&self, row: u32) -> usize {
+        self.start + (row as usize & self.mask) * self.stride
     }
 }
 
@@ -151,7 +161,8 @@ impl Pass {
             (&mut self.scratch, || self.gathered.iter().flat_map(|all| &all.sets));
         for set in sets() {
             for &index in &set.outs {
-                scratch.kept[index] = scratch.take_rows(set.row_numbers(), KEPT);
+                let Rows { start, stride } = scratch.take_rows(set.gather.numbers(), set.kept);
+                scratch.kept[index] = Ring { start, stride, mask: set.kept - 1 };
             }
         }
         for &index in sets().flat_map(|set| &set.outs) {

@@ -4,6 +4,7 @@ use tenure_layout::{DType, PixelFormat, Region};
 use tenure_tensor::{TensorDyn, TensorMemory};
 
 use super::Cpu;
+use super::kernels::{self, Way};
 use super::prepare::Prepared;
 use super::threads::Threads;
 use crate::engine::Engine;
@@ -39,12 +40,16 @@ fn compare_sizes(
 
 fn compare_images(source: &TensorDyn, into: (usize, usize), to: PixelFormat, convert: &Convert) {
     let [one, other] = [0, 1].map(|_| image(into.0, into.1, to, DType::U8));
-    let cpu = Cpu::with_kernels(super::kernels::best(), Threads::One);
-    cpu.run(&Job::new(source, &one, convert).unwrap()).unwrap();
     Reference.run(&Job::new(source, &other, convert).unwrap()).unwrap();
-    let (one, other) = (one.map_read().unwrap(), other.map_read().unwrap());
-    for (at, (a, b)) in one.as_slice().iter().zip(other.as_slice()).enumerate() {
-        assert!(a.abs_diff(*b) <= 1, "{source:?} to {to} {into:?} at {at}: {a}, not {b}");
+    let other = other.map_read().unwrap();
+    for kernels in kernels::all() {
+        let (cpu, name) = (Cpu::with_kernels(kernels, Threads::One), kernels.name);
+        cpu.run(&Job::new(source, &one, convert).unwrap()).unwrap();
+        let one = one.map_read().unwrap();
+        for (at, (a, b)) in one.as_slice().iter().zip(other.as_slice()).enumerate() {
+            let agrees = a.abs_diff(*b) <= 1;
+            assert!(agrees, "{name}: {source:?} to {to} {into:?} at {at}: {a}, not {b}");
+        }
     }
 }
 
@@ -53,7 +58,8 @@ fn is_regular(size: (usize, usize), into: (usize, usize), from: PixelFormat, to:
     let source = image(size.0, size.1, from, DType::U8);
     let target = image(into.0, into.1, PixelFormat::Rgb, DType::U8);
     let job = Job::new(&source, &target, to).unwrap();
-    Prepared::new(&job.recipe).passes.iter().all(|pass| pass.regular.is_some())
+    let ways = kernels::portable::KERNELS.ways;
+    Prepared::new(&job.recipe, ways).passes.iter().all(|pass| pass.regular.is_some())
 }
 
 #[test]
@@ -157,7 +163,7 @@ fn is_gathered(
     let source = image(size.0, size.1, from, DType::U8);
     let target = image(into.0, into.1, PixelFormat::Rgb, DType::U8);
     let job = Job::new(&source, &target, to).unwrap();
-    let passes = Prepared::new(&job.recipe).passes;
+    let passes = Prepared::new(&job.recipe, &[Way::NARROW, Way::APART]).passes;
     passes.first().and_then(|pass| pass.gathered.as_ref()).map(|gathered| gathered.terms)
 }
 

@@ -2,16 +2,10 @@
 
 use crate::component::Component;
 use crate::engine::cpu::feed::Feed;
-use crate::engine::cpu::fixed::{LANES, rounded};
-use crate::engine::cpu::kernels::{Gather, KEPT};
+use crate::engine::cpu::fixed::rounded;
+use crate::engine::cpu::kernels::{Gather, Way};
 use crate::held::PlaneAddress;
 use crate::taps::Taps;
-
-/// Pairs of samples that an output may be made of.
-const PAIRS: usize = 2;
-
-/// Bits after the point of weights.
-const BITS: u32 = 13;
 
 /// Components that are resized alike, along rows and down.
 #[derive(Debug)]
@@ -22,7 +16,9 @@ pub(crate) struct Set {
     parts: Vec<(usize, usize)>,
     /// The kept rows that they become.
     pub(crate) outs: Vec<usize>,
-    pub(super) gather: Gather,
+    pub(crate) gather: Gather,
+    /// Source rows that are kept: a power of two.
+    pub(crate) kept: usize,
     /// Bytes of a row, from the first of each component on, that windows lie in.
     row_bytes: usize,
 }
@@ -33,6 +29,7 @@ pub(crate) fn find(
     taps: &[Option<(Taps, Taps)>],
     source: &[Component],
     width: usize,
+    ways: &[Way],
 ) -> Option<Vec<Set>> {
     let mut groups: Vec<Vec<usize>> = vec![];
     for index in (0..source.len()).filter(|&index| taps[index].is_some()) {
@@ -44,7 +41,7 @@ pub(crate) fn find(
             None => groups.push(vec![index]),
         }
     }
-    groups.into_iter().map(|group| Set::new(group, feeds, taps, source, width)).collect()
+    groups.into_iter().map(|group| Set::new(group, feeds, taps, source, width, ways)).collect()
 }
 
 impl Set {
@@ -54,13 +51,14 @@ impl Set {
         taps: &[Option<(Taps, Taps)>],
         source: &[Component],
         width: usize,
+        ways: &[Way],
     ) -> Option<Set> {
-        let mut row_bytes = usize::MAX;
+        let (mut row_bytes, mut rows) = (usize::MAX, 1);
         for &index in &outs {
             let feed = feeds.iter().find(|feed| feed.shape.components().contains(&index))?;
             let (shape, vertical, own) = (feed.shape, &feed.vertical, &source[index]);
-            let narrow =
-                !vertical.wide && !vertical.finer && !vertical.signed && vertical.most() <= KEPT;
+            rows = rows.max(vertical.most());
+            let narrow = !vertical.wide && !vertical.finer && !vertical.signed;
             if shape.is_words() || feed.places.is_some() || !narrow {
                 return None;
             }
@@ -70,10 +68,10 @@ impl Set {
         let feed = feeds.iter().position(|feed| feed.shape.components().contains(&outs[0]))?;
         let (across, _) = taps[outs[0]].as_ref()?;
         let step = source[outs[0]].step;
-        let gather = tables(across, step, row_bytes, false)
-            .or_else(|| tables(across, step, row_bytes, true))?;
+        let mut ways = ways.iter().filter(|way| rows <= way.rows);
+        let gather = ways.find_map(|way| tables(across, step, row_bytes, *way))?;
         let parts = outs.iter().map(|&index| (source[index].plane, source[index].first)).collect();
-        Some(Set { feed, parts, outs, gather, row_bytes })
+        Some(Set { feed, parts, outs, gather, kept: rows.next_power_of_two(), row_bytes })
     }
 
     /// Where a row of each component begins: how many of them there are.
@@ -91,17 +89,12 @@ impl Set {
         }
         self.parts.len().min(from.len())
     }
-
-    /// Numbers of a resized row: whole blocks.
-    pub(crate) fn row_numbers(&self) -> usize {
-        self.gather.blocks() * LANES
-    }
 }
 
 /// The tables for these taps, of samples `step` bytes apart in rows of as many bytes, if outputs
-/// are made of few samples that are near enough to each other; `apart` as in [`Gather`].
-fn tables(taps: &Taps, step: usize, row_bytes: usize, apart: bool) -> Option<Gather> {
-    let weights = rounded(taps, taps.count, BITS);
+/// are made of few samples that are near enough to each other.
+fn tables(taps: &Taps, step: usize, row_bytes: usize, way: Way) -> Option<Gather> {
+    let weights = rounded(taps, taps.count, way.weight_bits());
     if weights.iter().any(|weight| *weight < 0) {
         return None;
     }
@@ -115,40 +108,35 @@ fn tables(taps: &Taps, step: usize, row_bytes: usize, apart: bool) -> Option<Gat
     let outputs = taps.first.len();
     let most = (0..outputs).map(|index| output(index).1.len()).max()?;
     let pairs = most.div_ceil(2);
-    // With twice as many windows more than two samples take as long as columns do.
-    if pairs > PAIRS || apart && pairs > 1 {
+    if pairs > way.pairs || outputs < way.outputs {
         return None;
     }
     // Outputs have all their samples inside the row, some of them without weight, and so do windows.
     let last_first = row_bytes.div_ceil(step).checked_sub(2 * pairs)?;
-    let last_start = row_bytes.checked_sub(Gather::reach(pairs, step, apart))?;
+    let last_start = row_bytes.checked_sub(way.reach(pairs, step))?;
     let (mut windows, mut tables) = (vec![], vec![]);
-    for block in (0..outputs).step_by(LANES) {
-        let mut table = vec![0; Gather::table_bytes(pairs)];
-        for run in (0..LANES).step_by(Gather::RUN) {
+    for block in (0..outputs).step_by(way.block) {
+        let mut table = vec![0; way.table_bytes(pairs)];
+        for run in (0..way.block).step_by(way.run) {
             // What fills the last run is the last output again.
             let own = |at: usize| output((block + at).min(outputs - 1));
             let first = |at: usize| own(at).0.min(last_first);
-            let all = run..run + Gather::RUN;
+            let all = run..run + way.run;
             let start = (all.clone().map(first).min()? * step).min(last_start);
-            let second = if apart { 0 } else { step };
-            if all.clone().map(first).max()? * step + second >= start + Gather::WINDOW {
+            let last = all.clone().map(first).max()? * step + way.spread(pairs, step);
+            if last >= start + way.window {
                 return None;
             }
             windows.push(u32::try_from(start).ok()?);
             for at in all {
-                table[2 * at] = (first(at) * step - start) as u8;
-                table[2 * at + 1] =
-                    if apart { Gather::NOWHERE } else { table[2 * at] + step as u8 };
+                way.put_place(&mut table, at, first(at) * step - start, step);
                 let (from, weights) = own(at);
                 for (index, weight) in (from - first(at)..).zip(weights) {
-                    let (large, small) = Gather::weight_parts(*weight);
-                    let at = Gather::weights_at(index / 2) + 2 * at + index % 2;
-                    (table[at], table[at + Gather::LANE]) = (large, small);
+                    way.put_weight(&mut table, at, index, *weight);
                 }
             }
         }
         tables.extend(table);
     }
-    Some(Gather { windows, tables, pairs, step: step as u8, apart })
+    Some(Gather { way, windows, tables, pairs, step: step as u8 })
 }

@@ -1,71 +1,170 @@
 //! What kernels are told that gather samples along rows, and that sum the rows they make.
 
 use super::Tap;
-use crate::engine::cpu::fixed::FixedMatrix;
-use crate::engine::cpu::scratch::Rows;
+use crate::engine::cpu::fixed::{FixedMatrix, LANES};
+use crate::engine::cpu::scratch::Ring;
 
-/// How samples of rows are gathered and summed: outputs in blocks of sixteen, each half of which
-/// finds its first two samples within sixteen bytes, the next two at the same places of the sixteen
-/// bytes that begin two samples later, and so on.
+/// A way of gathering samples, that a set of kernels has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// Outputs of a table.
+    pub(crate) block: usize,
+    /// Outputs that are gathered from one window, and its bytes.
+    pub(crate) run: usize,
+    pub(crate) window: usize,
+    pub(crate) samples: Samples,
+    /// Most pairs of samples of an output: more take longer than columns do.
+    pub(crate) pairs: usize,
+    /// Most source rows of an output row, for the same reason.
+    pub(crate) rows: usize,
+    /// Fewest outputs of a row.
+    pub(crate) outputs: usize,
+}
+
+/// Where samples are found, and what they are multiplied as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Samples {
+    /// Two at a time in a window, each pair at the places of the one before in a window that begins
+    /// two samples later; by bytes, weights in two parts.
+    Together,
+    /// The same, with every second sample in a window of its own, which begins a sample later: at
+    /// the place of the one before it. Tables have no place for it.
+    Apart,
+    /// All in one window; as words, weights in one part.
+    Words,
+}
+
+impl Way {
+    /// Blocks of sixteen outputs, each half of which finds its first two samples within sixteen
+    /// bytes.
+    pub(crate) const NARROW: Way = Way {
+        block: LANES,
+        run: 8,
+        window: 16,
+        samples: Samples::Together,
+        pairs: 2,
+        rows: 4,
+        outputs: 1,
+    };
+
+    /// The same for samples that are twice as far from each other. More than two of them, in twice as
+    /// many windows, take as long as columns do.
+    pub(crate) const APART: Way = Way { samples: Samples::Apart, pairs: 1, ..Way::NARROW };
+
+    /// Bytes of one part of a table: as many as two samples have, for each output.
+    pub(crate) const fn lane(self) -> usize {
+        match self.samples {
+            Samples::Together | Samples::Apart => 2 * self.block,
+            Samples::Words => 4 * self.block,
+        }
+    }
+
+    /// Bytes of a table.
+    pub(crate) const fn table_bytes(self, pairs: usize) -> usize {
+        self.weights_at(pairs)
+    }
+
+    /// Where in a table the weights of a pair are, the larger parts first.
+    pub(crate) const fn weights_at(self, pair: usize) -> usize {
+        match self.samples {
+            Samples::Together | Samples::Apart => self.lane() * (1 + 2 * pair),
+            Samples::Words => self.lane() * (1 + pair),
+        }
+    }
+
+    /// Bytes from the first of the first window of some outputs to the last of the last one.
+    pub(crate) const fn reach(self, pairs: usize, step: usize) -> usize {
+        match self.samples {
+            Samples::Together => self.window + (2 * pairs - 2) * step,
+            Samples::Apart => self.window + (2 * pairs - 1) * step,
+            Samples::Words => self.window,
+        }
+    }
+
+    /// Bytes from the first sample of an output to the last one that must be in the same window.
+    pub(crate) const fn spread(self, pairs: usize, step: usize) -> usize {
+        match self.samples {
+            Samples::Together => step,
+            Samples::Apart => 0,
+            Samples::Words => (2 * pairs - 1) * step,
+        }
+    }
+
+    /// Bits after the point of weights.
+    pub(crate) const fn weight_bits(self) -> u32 {
+        match self.samples {
+            Samples::Together | Samples::Apart => 7 + Gather::SMALL_BITS,
+            Samples::Words => 15,
+        }
+    }
+
+    /// Puts the place of an output's first sample in its window into a table, and those of others.
+    pub(crate) fn put_place(self, table: &mut [u8], output: usize, place: usize, step: usize) {
+        let (place, second) = (place as u8, (place + step) as u8);
+        match self.samples {
+            Samples::Together => table[2 * output..][..2].copy_from_slice(&[place, second]),
+            Samples::Apart => table[2 * output..][..2].copy_from_slice(&[place, Gather::NOWHERE]),
+            Samples::Words => table[4 * output..][..4].copy_from_slice(&[place, 0, second, 0]),
+        }
+    }
+
+    /// Puts the weight of one of an output's samples into a table.
+    pub(crate) fn put_weight(self, table: &mut [u8], output: usize, sample: usize, weight: i32) {
+        let (at, element) = (self.weights_at(sample / 2), 2 * output + sample % 2);
+        match self.samples {
+            Samples::Together | Samples::Apart => {
+                // The larger part of one itself would not fit.
+                let large = (weight >> Gather::SMALL_BITS).min(127);
+                table[at + element] = large as u8;
+                table[at + self.lane() + element] = (weight - (large << Gather::SMALL_BITS)) as u8;
+            }
+            Samples::Words => {
+                // One itself is a little less.
+                let weight = weight.min(i16::MAX.into()) as i16;
+                table[at + 2 * element..][..2].copy_from_slice(&weight.to_ne_bytes());
+            }
+        }
+    }
+}
+
+/// How samples of rows are gathered and summed: outputs in blocks, runs of which find their samples
+/// within a window.
 ///
 /// For every block there is a table: for each output the places of its first two samples in its
-/// window, then for every two samples the larger parts of their weights and the smaller ones.
+/// window, then for every two samples their weights, the larger parts and the smaller ones.
 #[derive(Debug)]
 pub(crate) struct Gather {
-    /// Byte of a row that each first window begins with: two for every block.
+    pub(crate) way: Way,
+    /// Byte of a row that the first window of each run begins with.
     pub(crate) windows: Vec<u32>,
     pub(crate) tables: Vec<u8>,
     /// Pairs of samples of each output.
     pub(crate) pairs: usize,
     /// Bytes from a sample to the next.
     pub(crate) step: u8,
-    /// Whether every second sample is found in a window of its own, which begins a sample later: at
-    /// the place of the one before it. Tables have no place for it then.
-    pub(crate) apart: bool,
 }
 
 impl Gather {
-    /// Outputs that are gathered from a window, and its bytes.
-    pub(crate) const RUN: usize = 8;
-    pub(crate) const WINDOW: usize = 16;
-
-    /// Bytes of one part of a table: two for each output.
-    pub(crate) const LANE: usize = 32;
-
     /// Bits that smaller parts of weights have beyond the larger ones, which have as many after the
     /// point as sums.
-    pub(super) const SMALL_BITS: u32 = 6;
+    pub(crate) const SMALL_BITS: u32 = 6;
 
-    /// Bytes of a table.
-    pub(crate) const fn table_bytes(pairs: usize) -> usize {
-        Self::weights_at(pairs)
-    }
-
-    /// Where in a table the weights of a pair are, the larger parts first.
-    pub(crate) const fn weights_at(pair: usize) -> usize {
-        Self::LANE * (1 + 2 * pair)
-    }
+    /// Pairs whose products with smaller parts are summed before they lose these bits: more would
+    /// not fit in 16 bits.
+    pub(super) const SMALL_PAIRS: usize = 2;
 
     /// A place that no sample is taken from.
     pub(crate) const NOWHERE: u8 = 0x80;
 
-    /// Bytes from the first of the first window of some outputs to the last of the last one.
-    pub(crate) const fn reach(pairs: usize, step: usize, apart: bool) -> usize {
-        let windows = if apart { 2 * pairs - 1 } else { 2 * pairs - 2 };
-        Self::WINDOW + windows * step
-    }
-
-    /// The larger and the smaller part of a weight of thirteen bits.
-    pub(crate) fn weight_parts(weight: i32) -> (u8, u8) {
-        // The larger part of one itself would not fit.
-        let large = (weight >> Self::SMALL_BITS).min(127);
-        (large as u8, (weight - (large << Self::SMALL_BITS)) as u8)
-    }
-
     /// Blocks of outputs.
     pub(crate) fn blocks(&self) -> usize {
-        let tables = self.tables.len() / Self::table_bytes(self.pairs);
-        tables.min(self.windows.len() / 2)
+        let tables = self.tables.len() / self.way.table_bytes(self.pairs);
+        tables.min(self.windows.len() * self.way.run / self.way.block)
+    }
+
+    /// Numbers of a row that is made: whole blocks.
+    pub(crate) fn numbers(&self) -> usize {
+        self.blocks() * self.way.block
     }
 }
 
@@ -80,17 +179,17 @@ pub(crate) struct Gathering<'a> {
     pub(crate) half: i16,
 }
 
-/// Source rows that are kept, and most that an output row is made of.
-pub(crate) const KEPT: usize = 4;
+/// Most source rows of any [`Way`].
+pub(crate) const MOST_ROWS: usize = 16;
 
 /// Sums of rows, as `weighted` makes them, that together are bytes of red, green and blue.
 #[derive(Debug)]
 pub(crate) struct Terms<'a> {
     pub(crate) numbers: &'a [i16],
-    /// What luma is in all colours, and up to [`KEPT`] rows of it.
-    pub(crate) luma: (Rows, &'a [Tap]),
+    /// What luma is in all colours, and up to [`MOST_ROWS`] rows of it.
+    pub(crate) luma: (Ring, &'a [Tap]),
     /// What chroma is in each colour, half of a code with it.
-    pub(crate) colours: ([Rows; 3], &'a [Tap]),
+    pub(crate) colours: ([Ring; 3], &'a [Tap]),
     /// Bits after the point.
     pub(crate) fraction: u32,
     pub(crate) flip: u8,

@@ -6,7 +6,7 @@
 
 use std::arch::is_aarch64_feature_detected;
 
-use super::Kernels;
+use super::{Kernels, Way};
 
 mod band;
 mod finish;
@@ -40,6 +40,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     to_rows: turn::to_rows,
     horizontal: horizontal::horizontal,
     weighted: weighted::weighted,
+    ways: &[Way::NARROW, Way::APART],
     gather: gather::gather,
     halved: uniform::halved,
     slid_pairs: uniform::slid_pairs,

@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 
-use super::{Along, ChromaRow, Finished, Kernels, Mixed, Out, Place, Real, Scale};
+use super::{Along, ChromaRow, Finished, Kernels, Mixed, Out, Place, Real, Scale, Way};
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
 pub(super) mod coloured;
@@ -27,6 +27,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     to_rows,
     horizontal,
     weighted,
+    ways: &[Way::NARROW, Way::APART],
     gather: gather::gather,
     halved: uniform::halved,
     slid_pairs: uniform::slid_pairs,

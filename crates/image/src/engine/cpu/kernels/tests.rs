@@ -7,7 +7,7 @@ mod uniform;
 
 use super::{
     Along, Band, ChromaRow, Coloured, Columns, Finished, Kernels, Mixed, Mixture, Out, Real, Scale,
-    Sum, Tap, best, portable,
+    Sum, Tap, all, portable,
 };
 use crate::colour::Matrix;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
@@ -29,10 +29,12 @@ fn bytes(len: usize, seed: u32) -> Vec<u8> {
     numbers(len, seed, 256).into_iter().map(|number| number as u8).collect()
 }
 
-/// Runs the same work with both and compares what comes out.
+/// Runs the same work with plain loops and with all others, and compares what comes out.
 fn both<T: PartialEq + std::fmt::Debug>(what: &str, work: impl Fn(&Kernels) -> T) {
-    let (one, other) = (work(&portable::KERNELS), work(best()));
-    assert_eq!(one, other, "{what} with {} kernels", best().name);
+    let expected = work(&portable::KERNELS);
+    for kernels in all() {
+        assert_eq!(work(kernels), expected, "{what} with {} kernels", kernels.name);
+    }
 }
 
 /// A sum in 16 bits of rows of a plane.

@@ -8,20 +8,20 @@ use std::arch::x86_64::*;
 
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::portable::gather::gather as gather_any;
-use crate::engine::cpu::kernels::{Gather, Gathering};
+use crate::engine::cpu::kernels::{Gather, Gathering, Way};
 
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers: &mut [i16]) {
-    let room = gather.blocks() * LANES;
+    let room = gather.numbers();
     assert!(gathering.to.iter().all(|start| start + room <= numbers.len()));
     // SAFETY: the caller's promise.
     unsafe {
-        match (gather.pairs, gather.apart) {
-            (1, false) => gather_pairs::<1, false>(gather, gathering, numbers.as_mut_ptr()),
-            (2, false) => gather_pairs::<2, false>(gather, gathering, numbers.as_mut_ptr()),
-            (1, true) => gather_pairs::<1, true>(gather, gathering, numbers.as_mut_ptr()),
+        match (gather.pairs, gather.way) {
+            (1, Way::NARROW) => gather_pairs::<1, false>(gather, gathering, numbers.as_mut_ptr()),
+            (2, Way::NARROW) => gather_pairs::<2, false>(gather, gathering, numbers.as_mut_ptr()),
+            (1, Way::APART) => gather_pairs::<1, true>(gather, gathering, numbers.as_mut_ptr()),
             _ => gather_any(gather, gathering, numbers),
         }
     }
@@ -121,7 +121,7 @@ unsafe fn each<const PAIRS: usize, const APART: bool, const PARTS: usize>(
         // SAFETY: two windows and a table for each block.
         let (low, high, table) = unsafe {
             let windows = gather.windows.as_ptr().add(2 * block);
-            let table = gather.tables.as_ptr().add(block * Gather::table_bytes(PAIRS));
+            let table = gather.tables.as_ptr().add(block * Way::NARROW.table_bytes(PAIRS));
             (windows.read() as usize, windows.add(1).read() as usize, table)
         };
         // SAFETY: parts of a table are vectors.
@@ -133,8 +133,8 @@ unsafe fn each<const PAIRS: usize, const APART: bool, const PARTS: usize>(
         let (mut large, mut small) =
             ([_mm256_setzero_si256(); PARTS], [_mm256_setzero_si256(); PARTS]);
         for pair in 0..PAIRS {
-            let at = Gather::weights_at(pair);
-            let (more, less) = (part_of(at), part_of(at + Gather::LANE));
+            let at = Way::NARROW.weights_at(pair);
+            let (more, less) = (part_of(at), part_of(at + Way::NARROW.lane()));
             for part in 0..PARTS {
                 let window = |index: usize| {
                     // SAFETY: windows are inside the row.

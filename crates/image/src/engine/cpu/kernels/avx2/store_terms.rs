@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 use super::store_bytes::{IN_ORDER, store_colours};
 use crate::engine::cpu::kernels::portable::terms::store_terms as store_few;
 use crate::engine::cpu::kernels::{Out, Tap, Terms};
-use crate::engine::cpu::scratch::Rows;
+use crate::engine::cpu::scratch::Ring;
 
 /// Pixels that are stored together.
 const PIXELS: usize = 32;
@@ -16,7 +16,7 @@ const PIXELS: usize = 32;
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
     let Terms { numbers, luma, colours: ([r, g, b], taps), pixels, .. } = terms;
-    let fits = |kept: &Rows, taps: &[Tap]| {
+    let fits = |kept: &Ring, taps: &[Tap]| {
         taps.iter().all(|tap| kept.place(tap.row) + pixels <= numbers.len())
     };
     assert!(fits(&luma.0, luma.1) && fits(r, taps) && fits(g, taps) && fits(b, taps));
@@ -85,7 +85,7 @@ impl<const N: usize> Weighted<N> {
     /// Those that are missing count nothing.
     #[target_feature(enable = "avx2,fma,f16c")]
     #[inline]
-    fn new(numbers: &[i16], kept: Rows, taps: &[Tap]) -> Weighted<N> {
+    fn new(numbers: &[i16], kept: Ring, taps: &[Tap]) -> Weighted<N> {
         let mut rows =
             Weighted { first: [numbers.as_ptr(); N], weights: [_mm256_setzero_si256(); N] };
         for index in 0..N {

@@ -3,22 +3,29 @@
 
 use std::arch::aarch64::*;
 
-use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::{Gather, Gathering};
+use crate::engine::cpu::kernels::portable::gather::gather as gather_any;
+use crate::engine::cpu::kernels::{Gather, Gathering, Samples, Way};
+
+/// The other way has tables of the same size.
+const WAY: Way = Way::NARROW;
+const RUN: usize = WAY.run;
 
 /// # Safety
 /// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers: &mut [i16]) {
-    let room = gather.blocks() * LANES;
+    if !matches!((gather.pairs, gather.way), (1 | 2, Way::NARROW | Way::APART)) {
+        // SAFETY: the caller's promise.
+        return unsafe { gather_any(gather, gathering, numbers) };
+    }
+    let room = gather.numbers();
     assert!(gathering.to.iter().all(|start| start + room <= numbers.len()));
     let numbers = numbers.as_mut_ptr();
-    for run in 0..room / Gather::RUN {
+    for run in 0..room / RUN {
         // SAFETY: the caller's promise.
         let sum = |row: *const u8| unsafe { sum(gather, row, run) };
         // SAFETY: there is room for all runs wherever numbers begin.
-        let put =
-            |start: usize, sum| unsafe { vst1q_s16(numbers.add(start + run * Gather::RUN), sum) };
+        let put = |start: usize, sum| unsafe { vst1q_s16(numbers.add(start + run * RUN), sum) };
         match (gathering.matrix, gathering.from, gathering.to) {
             (Some(matrix), [u, v], to @ [_, _, _]) => {
                 let (u, v) = (sum(*u), sum(*v));
@@ -50,23 +57,23 @@ pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers:
 #[target_feature(enable = "neon")]
 #[inline]
 unsafe fn sum(gather: &Gather, row: *const u8, run: usize) -> int16x8_t {
-    let table_bytes = Gather::table_bytes(gather.pairs);
+    let table_bytes = WAY.table_bytes(gather.pairs);
     // SAFETY: the caller's promise: two runs for every table, each half of all its parts.
     unsafe {
         let row = row.add(*gather.windows.get_unchecked(run) as usize);
         let window = |index: usize| vld1q_u8(row.add(index * usize::from(gather.step)));
-        let table = gather.tables.as_ptr().add(run / 2 * table_bytes + run % 2 * Gather::LANE / 2);
+        let table = gather.tables.as_ptr().add(run / 2 * table_bytes + run % 2 * WAY.lane() / 2);
         let places = vld1q_u8(table);
         let (mut large, mut small) = (vdupq_n_u16(0), vdupq_n_u16(0));
         for pair in 0..gather.pairs {
-            let weights = table.add(Gather::weights_at(pair));
+            let weights = table.add(WAY.weights_at(pair));
             let mut samples = vqtbl1q_u8(window(2 * pair), places);
-            if gather.apart {
+            if gather.way.samples == Samples::Apart {
                 let seconds = vqtbl1q_u8(window(2 * pair + 1), vrev16q_u8(places));
                 samples = vorrq_u8(samples, seconds);
             }
             large = vaddq_u16(large, products(samples, vld1q_u8(weights)));
-            small = vaddq_u16(small, products(samples, vld1q_u8(weights.add(Gather::LANE))));
+            small = vaddq_u16(small, products(samples, vld1q_u8(weights.add(WAY.lane()))));
         }
         vreinterpretq_s16_u16(vsraq_n_u16::<{ Gather::SMALL_BITS as i32 }>(large, small))
     }

@@ -5,7 +5,7 @@ use std::arch::aarch64::*;
 
 use crate::engine::cpu::kernels::portable::terms::store_terms as store_few;
 use crate::engine::cpu::kernels::{Out, Tap, Terms};
-use crate::engine::cpu::scratch::Rows;
+use crate::engine::cpu::scratch::Ring;
 
 /// Pixels that are stored together.
 const PIXELS: usize = 16;
@@ -15,7 +15,7 @@ const PIXELS: usize = 16;
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
     let &Terms { numbers, luma, colours: (colours, taps), fraction, flip, pixels } = terms;
-    let fits = |kept: &Rows, taps: &[Tap]| {
+    let fits = |kept: &Ring, taps: &[Tap]| {
         taps.iter().all(|tap| kept.place(tap.row) + pixels <= numbers.len())
     };
     assert!(fits(&luma.0, luma.1) && colours.iter().all(|kept| fits(kept, taps)));
@@ -25,7 +25,7 @@ pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
     }
     let (right, flip) = (vdupq_n_s16(-(fraction as i16)), vdupq_n_u8(flip));
     // SAFETY: callers pass places within the pixels.
-    let sum = |kept: &Rows, taps, at| unsafe { sum(numbers, kept, taps, at) };
+    let sum = |kept: &Ring, taps, at| unsafe { sum(numbers, kept, taps, at) };
     let mut at = 0;
     while at < pixels {
         // The last one ends with the row and may store some pixels again.
@@ -66,7 +66,7 @@ pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
 /// Rows must have as many from `at` on.
 #[target_feature(enable = "neon")]
 #[inline]
-unsafe fn sum(numbers: &[i16], kept: &Rows, taps: &[Tap], at: usize) -> int16x8_t {
+unsafe fn sum(numbers: &[i16], kept: &Ring, taps: &[Tap], at: usize) -> int16x8_t {
     let mut sum = vdupq_n_s16(0);
     for tap in taps {
         // SAFETY: the caller's promise.

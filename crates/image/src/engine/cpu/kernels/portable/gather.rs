@@ -2,14 +2,14 @@
 #![expect(unsafe_code, reason = "reads rows by address")]
 
 use super::part;
-use crate::engine::cpu::fixed::{FixedMatrix, LANES};
-use crate::engine::cpu::kernels::{Gather, Gathering};
+use crate::engine::cpu::fixed::FixedMatrix;
+use crate::engine::cpu::kernels::{Gather, Gathering, Samples};
 
 /// # Safety
 /// See [`Kernels`](crate::engine::cpu::kernels::Kernels).
 pub(crate) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers: &mut [i16]) {
     let Gathering { from, to, matrix, half } = gathering;
-    for output in 0..gather.blocks() * LANES {
+    for output in 0..gather.numbers() {
         // SAFETY: the caller's promise.
         let sum = |row: &*const u8| unsafe { sum(gather, *row, output) };
         match (matrix, from, to) {
@@ -36,22 +36,37 @@ pub(crate) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers:
 /// # Safety
 /// All windows of the row must be valid for reads.
 unsafe fn sum(gather: &Gather, row: *const u8, output: usize) -> i16 {
-    let (block, at) = (output / LANES, output % LANES);
-    let table = &gather.tables[block * Gather::table_bytes(gather.pairs)..];
-    let window = gather.windows[output / Gather::RUN] as usize;
+    let (way, step) = (gather.way, usize::from(gather.step));
+    let (block, at) = (output / way.block, output % way.block);
+    let table = &gather.tables[block * way.table_bytes(gather.pairs)..];
+    let window = gather.windows[output / way.run] as usize;
+    let sample = |place: u8, begin: usize| {
+        // SAFETY: a byte of the window.
+        i32::from(unsafe { row.add(window + begin + usize::from(place) % way.window).read() })
+    };
     let (mut large, mut small) = (0, 0);
     for index in 0..2 * gather.pairs {
-        let (pair, at) = (index / 2, 2 * at + index % 2);
-        let first = if gather.apart { index } else { 2 * pair };
-        let place = if gather.apart { table[at - index % 2] } else { table[at] };
-        let window = window + first * usize::from(gather.step);
-        // SAFETY: a byte of the window.
-        let sample = unsafe { row.add(window + usize::from(place) % Gather::WINDOW).read() };
-        let at = Gather::weights_at(pair) + at;
-        large += i32::from(sample) * i32::from(table[at]);
-        small += i32::from(sample) * i32::from(table[at + Gather::LANE]);
+        let (weights, element) = (way.weights_at(index / 2), 2 * at + index % 2);
+        let sample = match way.samples {
+            Samples::Together => sample(table[element], index / 2 * 2 * step),
+            Samples::Apart => sample(table[2 * at], index * step),
+            Samples::Words => {
+                let weight = &table[weights + 2 * element..][..2];
+                let weight = i32::from(i16::from_ne_bytes([weight[0], weight[1]]));
+                small += weight * sample(table[4 * at] + (index * step) as u8, 0);
+                continue;
+            }
+        };
+        if index % (2 * Gather::SMALL_PAIRS) == 0 {
+            large += std::mem::take(&mut small) >> Gather::SMALL_BITS;
+        }
+        large += i32::from(table[weights + element]) * sample;
+        small += i32::from(table[weights + way.lane() + element]) * sample;
     }
-    (large + (small >> Gather::SMALL_BITS)) as i16
+    match way.samples {
+        Samples::Words => ((small + 128) >> 8) as i16,
+        _ => (large + (small >> Gather::SMALL_BITS)) as i16,
+    }
 }
 
 /// What chroma is in red, green and blue, and half of a code.

@@ -3,14 +3,14 @@
 
 use super::sum;
 use crate::engine::cpu::kernels::{Out, Tap, Terms};
-use crate::engine::cpu::scratch::Rows;
+use crate::engine::cpu::scratch::Ring;
 
 /// # Safety
 /// See [`Kernels`](crate::engine::cpu::kernels::Kernels).
 pub(crate) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
     let Terms { numbers, luma, colours: (colours, taps), fraction, flip, pixels } = terms;
     for pixel in 0..*pixels {
-        let of = |kept: &Rows, taps: &[Tap]| {
+        let of = |kept: &Ring, taps: &[Tap]| {
             sum(taps.iter().map(|tap| (numbers[kept.place(tap.row) + pixel], tap.narrow())))
         };
         let luma = of(&luma.0, luma.1);

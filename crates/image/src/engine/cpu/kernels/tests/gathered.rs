@@ -1,63 +1,75 @@
 //! Samples gathered along rows, and sums of such rows stored.
 #![expect(unsafe_code, reason = "calls kernels")]
 
-use super::{LENGTHS, both, bytes, numbers};
+use super::{LENGTHS, all, both, bytes, numbers, portable};
 use crate::colour::Matrix;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
-use crate::engine::cpu::kernels::{Gather, Gathering, KEPT, Out, Tap, Terms};
-use crate::engine::cpu::scratch::Rows;
+use crate::engine::cpu::kernels::{Gather, Gathering, Out, Tap, Terms, Way};
+use crate::engine::cpu::scratch::Ring;
 use tenure_layout::Colour;
 
-/// Outputs of `2 * pairs` samples, `step` bytes apart, that wander about their windows.
-fn wandering(blocks: usize, pairs: usize, step: u8, row_bytes: usize, apart: bool) -> Gather {
+/// Outputs of `2 * pairs` samples, `step` bytes apart, that wander about their windows; none if the
+/// window is too small for them.
+fn wandering(
+    way: Way,
+    blocks: usize,
+    pairs: usize,
+    step: usize,
+    row_bytes: usize,
+) -> Option<Gather> {
     // The last window that ends inside the row, and the last place of first samples.
-    let starts = row_bytes - Gather::reach(pairs, usize::from(step), apart) + 1;
-    let places = if apart { Gather::WINDOW } else { Gather::WINDOW - usize::from(step) };
+    let starts = row_bytes - way.reach(pairs, step) + 1;
+    let places = way.window.checked_sub(way.spread(pairs, step)).filter(|places| *places > 0)?;
+    let one = 1 << way.weight_bits();
     let (mut windows, mut tables) = (vec![], vec![]);
     for block in 0..blocks {
-        let mut table = vec![0; Gather::table_bytes(pairs)];
-        for output in 0..LANES {
-            if output % Gather::RUN == 0 {
+        let mut table = vec![0; way.table_bytes(pairs)];
+        for output in 0..way.block {
+            if output % way.run == 0 {
                 let start = (block * 17 + output) % starts;
                 windows.push(start as u32);
             }
-            let place = (output * 5 + block) % places;
-            table[2 * output] = place as u8;
-            table[2 * output + 1] = if apart { Gather::NOWHERE } else { place as u8 + step };
+            way.put_place(&mut table, output, (output * 5 + block) % places, step);
             // Weights that sum to one; a single sample is one itself.
-            let mut left = 8192;
+            let mut left = one;
             for index in 0..2 * pairs {
                 let weight = match (output % 7, index) {
-                    (0, 0) => 8192,
+                    (0, 0) => one,
                     (0, _) => 0,
+                    // Smaller parts that are as large as they can be.
+                    (1, _) if index + 1 < 2 * pairs => 63 + 64 * (index as i32 % 2),
                     _ if index + 1 == 2 * pairs => left,
-                    _ => left * (output as i32 + 3) / 23,
+                    _ => left * (output as i32 + 3) / 37,
                 };
                 left -= weight;
-                let at = Gather::weights_at(index / 2) + 2 * output + index % 2;
-                (table[at], table[at + Gather::LANE]) = Gather::weight_parts(weight);
+                way.put_weight(&mut table, output, index, weight);
             }
         }
         tables.extend(table);
     }
-    Gather { windows, tables, pairs, step, apart }
+    Some(Gather { way, windows, tables, pairs, step: step as u8 })
+}
+
+/// All ways of all kernels, with every number of pairs.
+fn ways() -> impl Iterator<Item = (Way, usize)> {
+    let ways = all().flat_map(|kernels| kernels.ways);
+    ways.flat_map(|way| (1..=way.pairs).map(move |pairs| (*way, pairs)))
 }
 
 #[test]
 fn samples_are_gathered() {
     let matrix = FixedMatrix::new(&Matrix::to_rgb(Colour::HD), 7);
-    let shapes = [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (2, 4)];
-    let shapes = shapes.iter().flat_map(|shape| [(*shape, false), (*shape, true)]);
-    for ((pairs, step), apart) in shapes {
-        let least = Gather::reach(pairs, usize::from(step), apart);
-        for (blocks, row_bytes) in [(1, least), (1, least + 7), (2, 40), (5, 90)] {
-            let gather = wandering(blocks, pairs, step, row_bytes, apart);
-            let rows: [Vec<u8>; 3] = [1, 2, 3].map(|seed| bytes(row_bytes, seed));
+    for ((way, pairs), step) in ways().flat_map(|way| [1, 2, 4].map(|step| (way, step))) {
+        let least = way.reach(pairs, step);
+        for (blocks, row_bytes) in [(1, least), (1, least + 7), (2, least + 22), (5, least + 60)] {
+            let Some(gather) = wandering(way, blocks, pairs, step, row_bytes) else { continue };
+            let mut rows: [Vec<u8>; 3] = [1, 2, 3].map(|seed| bytes(row_bytes, seed));
+            rows[2].fill(255);
             let rows: Vec<*const u8> = rows.iter().map(|row| row.as_ptr()).collect();
-            let start = |at: usize| at * blocks * LANES;
+            let start = |at: usize| at * gather.numbers();
             let cases: [(&[*const u8], &[usize], bool); 7] = [
                 (&rows[..1], &[start(0)], false),
-                (&rows[..2], &[start(2), start(0)], false),
+                (&rows[1..], &[start(2), start(0)], false),
                 (&rows[..3], &[start(0), start(1), start(2)], false),
                 (&rows[..1], &[start(1)], true),
                 (&rows[..2], &[start(2), start(1)], true),
@@ -68,7 +80,7 @@ fn samples_are_gathered() {
                 let matrix = coloured.then_some(&matrix);
                 let gathering = Gathering { from, to, matrix, half: 16 };
                 // SAFETY: the kernels are those of this processor, and windows are inside the rows.
-                both(&format!("gathered {pairs} {step} {apart} {to:?}"), |kernels| unsafe {
+                both(&format!("gathered {way:?} {pairs} {step} {to:?}"), |kernels| unsafe {
                     let mut numbers = vec![0; start(3)];
                     (kernels.gather)(&gather, &gathering, &mut numbers);
                     numbers
@@ -80,36 +92,47 @@ fn samples_are_gathered() {
 
 #[test]
 fn what_is_gathered_is_a_weighted_sum() {
-    let gather = wandering(1, 2, 1, 18, false);
-    let row = bytes(18, 4);
-    let mut numbers = vec![0; LANES];
-    let gathering = Gathering { from: &[row.as_ptr()], to: &[0], matrix: None, half: 0 };
-    // SAFETY: both windows are in the row.
-    unsafe { (super::best().gather)(&gather, &gathering, &mut numbers) };
-    // The weights of output 1, as they are made above.
-    let weights = [8192 * 4 / 23, 6768 * 4 / 23, 5591 * 4 / 23];
-    let last = 8192 - weights.iter().sum::<i32>();
-    let sum: i32 =
-        weights.iter().chain([&last]).zip(&row[5..]).map(|(w, x)| w * i32::from(*x)).sum();
-    assert_eq!(numbers[0], i16::from(row[0]) << 7);
-    assert!((i32::from(numbers[1]) - (sum >> 6)).abs() <= 1, "{} is not {}", numbers[1], sum >> 6);
+    for (way, pairs) in ways().filter(|(_, pairs)| *pairs > 1) {
+        let bytes = bytes(way.reach(pairs, 1), 4);
+        let gather = wandering(way, 1, pairs, 1, bytes.len()).unwrap();
+        let mut numbers = vec![0; gather.numbers()];
+        let gathering = Gathering { from: &[bytes.as_ptr()], to: &[0], matrix: None, half: 0 };
+        // SAFETY: all windows are in the row.
+        unsafe { (portable::KERNELS.gather)(&gather, &gathering, &mut numbers) };
+        // The weights of output 2, as they are made above.
+        let one = 1 << way.weight_bits();
+        let (mut left, mut sum) = (one, 0);
+        for (index, byte) in bytes[10..][..2 * pairs].iter().enumerate() {
+            let weight = if index + 1 == 2 * pairs { left } else { left * 5 / 37 };
+            left -= weight;
+            sum += weight * i32::from(*byte);
+        }
+        let off = |number: i16, exact: f64| (f64::from(number) - exact).abs();
+        assert!(off(numbers[0], f64::from(bytes[0]) * 128.0) <= 1.0, "{way:?}: {}", numbers[0]);
+        let exact = f64::from(sum) / f64::from(one) * 128.0;
+        assert!(off(numbers[2], exact) <= 1.0, "{way:?}: {} is not {exact}", numbers[2]);
+    }
 }
 
 #[test]
 fn terms_are_stored() {
     for len in LENGTHS {
         let stride = len.next_multiple_of(LANES);
-        let numbers = numbers(4 * KEPT * stride, 9, 9000);
-        let kept = |at: usize| Rows { start: at * KEPT * stride, stride };
+        let numbers = numbers(4 * 16 * stride, 9, 5000);
         let taps: Vec<Tap> = (3..)
-            .zip([9000, 12_000, 6768, 5000])
+            .zip([9000, 12_000, 6768, 5000, 900, 30, 70, 4000, 3000, 1000])
             .map(|(row, weight)| Tap::new(row, weight))
             .collect();
-        for (luma, chroma) in [(0, 1), (1, 1), (2, 2), (3, 2), (4, 1), (3, 3), (4, 4)] {
+        let counts = [(0_usize, 1), (1, 1), (2, 2), (3, 2), (4, 1), (3, 3), (4, 4), (5, 3), (5, 4)];
+        let counts = counts.into_iter().chain([(6, 3), (7, 4), (8, 4), (8, 5), (9, 5), (10, 10)]);
+        for (luma, chroma) in counts {
+            let mask = luma.max(chroma).next_power_of_two() - 1;
+            let kept = |at: usize| Ring { start: at * 16 * stride, stride, mask };
             let terms = Terms {
                 numbers: &numbers,
                 luma: (kept(0), &taps[..luma]),
-                colours: ([kept(1), kept(2), kept(3)], &taps[..chroma]),
+                // In no order, as they may lie in the scratch memory.
+                colours: ([kept(2), kept(1), kept(3)], &taps[..chroma]),
                 fraction: 5,
                 flip: if luma == 3 { 0x80 } else { 0 },
                 pixels: len,

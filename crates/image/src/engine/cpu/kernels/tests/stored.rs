@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "calls kernels")]
 
 use super::*;
+use crate::engine::cpu::kernels::StoreKernel;
 
 /// What `store_columns` does, one kernel after the other.
 fn stored_one_by_one(columns: Columns<'_>, packed: Option<bool>, len: usize) -> Vec<u8> {
@@ -40,7 +41,10 @@ fn stored_one_by_one(columns: Columns<'_>, packed: Option<bool>, len: usize) -> 
 
 #[test]
 fn columns_are_stored() {
-    let Some(kernel) = best().store_columns else { return };
+    all().filter_map(|kernels| kernels.store_columns).for_each(columns_are_stored_by);
+}
+
+fn columns_are_stored_by(kernel: StoreKernel) {
     let matrices = [Matrix::to_rgb(Colour::HD), Matrix::to_yuv(Colour::JPEG)];
     let [to_rgb, to_yuv] = matrices.map(|matrix| FixedMatrix::new(&matrix, 7));
     for len in LENGTHS.into_iter().filter(|len| *len >= LANES) {
@@ -75,7 +79,10 @@ fn columns_are_stored() {
 
 #[test]
 fn columns_are_stored_as_rows() {
-    let Some(kernel) = best().store_turned else { return };
+    all().filter_map(|kernels| kernels.store_turned).for_each(columns_are_stored_as_rows_by);
+}
+
+fn columns_are_stored_as_rows_by(kernel: StoreKernel) {
     let matrices = [Matrix::to_rgb(Colour::HD), Matrix::to_yuv(Colour::JPEG)];
     let [to_rgb, to_yuv] = matrices.map(|matrix| FixedMatrix::new(&matrix, 7));
     let plain = &portable::KERNELS;
@@ -196,7 +203,10 @@ fn bytes_and_floats_are_stored() {
 
 #[test]
 fn rows_are_stored() {
-    let Some(kernel) = best().store_rgb else { return };
+    all().filter_map(|kernels| kernels.store_rgb).for_each(rows_are_stored_by);
+}
+
+fn rows_are_stored_by(kernel: unsafe fn(Columns<'_>, Out)) {
     let matrices = [Matrix::to_rgb(Colour::HD), Matrix::to_yuv(Colour::JPEG)];
     let [to_rgb, to_yuv] = matrices.map(|matrix| FixedMatrix::new(&matrix, 7));
     for len in LENGTHS.into_iter().filter(|len| *len >= 2 * LANES) {

@@ -73,10 +73,12 @@ fn halves_are_weighted_sums() {
     let halves = uniform(2, 2, [16, 48, 48, 16], [16_384, 16_384, 0, 0]);
     assert_eq!(halves.samples, row.len());
     let mut out = [0; 4];
-    // SAFETY: the row has the samples of all outputs.
-    unsafe { (super::best().halved)(sum, &halves, &mut out) };
-    let expected = [15.0, 67.5, 113.75, 75.0];
-    for (number, expected) in out.into_iter().zip(expected) {
-        assert!((f64::from(number) / 128.0 - expected).abs() < 0.02, "{out:?}");
+    for kernels in super::all() {
+        // SAFETY: the row has the samples of all outputs.
+        unsafe { (kernels.halved)(sum, &halves, &mut out) };
+        let expected = [15.0, 67.5, 113.75, 75.0];
+        for (number, expected) in out.into_iter().zip(expected) {
+            assert!((f64::from(number) / 128.0 - expected).abs() < 0.02, "{out:?}");
+        }
     }
 }

@@ -1,0 +1,235 @@
+//! Samples along rows, gathered and summed, 32 outputs at a time.
+//!
+//! Few samples are multiplied as bytes, as AVX2 does it: once by the larger parts of weights and once
+//! by the smaller ones. More are multiplied as words, two of an output at a time.
+#![expect(unsafe_code, reason = "vector loads and stores by address")]
+
+use std::arch::x86_64::*;
+
+use super::{BYTES, WORDS};
+use crate::engine::cpu::kernels::{Gather, Gathering, avx2};
+
+/// # Safety
+/// The processor must have AVX-512; see [`super::Kernels`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vnni")]
+pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers: &mut [i16]) {
+    let room = gather.numbers();
+    assert!(gathering.to.iter().all(|start| start + room <= numbers.len()));
+    let to = numbers.as_mut_ptr();
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (gather.way, gather.pairs) {
+            (BYTES, 1) => pairs::<1, false>(gather, gathering, to),
+            (BYTES, 2) => pairs::<2, false>(gather, gathering, to),
+            (WORDS, 1) => pairs::<1, true>(gather, gathering, to),
+            (WORDS, 2) => pairs::<2, true>(gather, gathering, to),
+            (WORDS, 3) => pairs::<3, true>(gather, gathering, to),
+            (WORDS, 4) => pairs::<4, true>(gather, gathering, to),
+            (WORDS, 5) => pairs::<5, true>(gather, gathering, to),
+            _ => (avx2::KERNELS.gather)(gather, gathering, numbers),
+        }
+    }
+}
+
+/// # Safety
+/// As [`gather`], with room for all blocks wherever numbers begin.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vnni")]
+unsafe fn pairs<const PAIRS: usize, const WORDS: bool>(
+    gather: &Gather,
+    gathering: &Gathering<'_>,
+    numbers: *mut i16,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (gathering.matrix, gathering.from, gathering.to) {
+            (Some(matrix), [a, b], [to_a, to_b]) => {
+                let factor = _mm512_set1_epi16(matrix.rows[0][0]);
+                let (to_a, to_b) = (numbers.add(*to_a), numbers.add(*to_b));
+                each::<PAIRS, WORDS, 2>(gather, [*a, *b], |block, [a, b]| {
+                    put(to_a, block, _mm512_mulhrs_epi16(a, factor));
+                    put(to_b, block, _mm512_mulhrs_epi16(b, factor));
+                });
+            }
+            (Some(matrix), [u, v], [red, green, blue]) => {
+                let to = [numbers.add(*red), numbers.add(*green), numbers.add(*blue)];
+                let [r, g, b] = matrix.rows;
+                let (red, blue) = (_mm512_set1_epi16(r[2]), _mm512_set1_epi16(b[1]));
+                let green = (_mm512_set1_epi16(g[1]), _mm512_set1_epi16(g[2]));
+                let mut offset = [_mm512_setzero_si512(); 3];
+                for colour in 0..3 {
+                    let add = matrix.offset[colour].wrapping_add(gathering.half);
+                    offset[colour] = _mm512_set1_epi16(add);
+                }
+                each::<PAIRS, WORDS, 2>(gather, [*u, *v], |block, [u, v]| {
+                    let (by_u, by_v) =
+                        (_mm512_mulhrs_epi16(u, green.0), _mm512_mulhrs_epi16(v, green.1));
+                    let all = [
+                        _mm512_mulhrs_epi16(v, red),
+                        _mm512_add_epi16(by_u, by_v),
+                        _mm512_mulhrs_epi16(u, blue),
+                    ];
+                    for colour in 0..3 {
+                        put(to[colour], block, _mm512_add_epi16(all[colour], offset[colour]));
+                    }
+                });
+            }
+            (Some(matrix), luma, to) => {
+                let factor = _mm512_set1_epi16(matrix.rows[0][0]);
+                for (row, to) in luma.iter().zip(to) {
+                    let to = numbers.add(*to);
+                    each::<PAIRS, WORDS, 1>(gather, [*row], |block, [luma]| {
+                        put(to, block, _mm512_mulhrs_epi16(luma, factor));
+                    });
+                }
+            }
+            (None, [a, b], [to_a, to_b]) => {
+                let (to_a, to_b) = (numbers.add(*to_a), numbers.add(*to_b));
+                each::<PAIRS, WORDS, 2>(gather, [*a, *b], |block, [a, b]| {
+                    put(to_a, block, a);
+                    put(to_b, block, b);
+                });
+            }
+            (None, from, to) => {
+                for (row, to) in from.iter().zip(to) {
+                    let to = numbers.add(*to);
+                    each::<PAIRS, WORDS, 1>(gather, [*row], |block, [a]| put(to, block, a));
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// There must be room for the block.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vnni")]
+#[inline]
+unsafe fn put(out: *mut i16, block: usize, numbers: __m512i) {
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_storeu_si512(out.add(block * BYTES.block).cast(), numbers) }
+}
+
+/// Hands the sums of every block to `then`.
+///
+/// # Safety
+/// As [`gather`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vnni")]
+#[inline]
+unsafe fn each<const PAIRS: usize, const WORDS: bool, const PARTS: usize>(
+    gather: &Gather,
+    rows: [*const u8; PARTS],
+    then: impl Fn(usize, [__m512i; PARTS]),
+) {
+    let step = usize::from(gather.step);
+    // Known to nobody: what is known when this is compiled becomes more instructions, not fewer.
+    let even = std::hint::black_box(EVEN);
+    for block in 0..gather.blocks() {
+        // SAFETY: by the caller's promise.
+        let sums = unsafe {
+            match WORDS {
+                true => words::<PAIRS, PARTS>(gather, rows, step, block, even),
+                false => bytes::<PAIRS, PARTS>(gather, rows, step, block),
+            }
+        };
+        then(block, sums);
+    }
+}
+
+/// The sums of a block of the way [`BYTES`].
+///
+/// # Safety
+/// As [`gather`], and there must be such a block.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vnni")]
+#[inline]
+unsafe fn bytes<const PAIRS: usize, const PARTS: usize>(
+    gather: &Gather,
+    rows: [*const u8; PARTS],
+    step: usize,
+    block: usize,
+) -> [__m512i; PARTS] {
+    // SAFETY: a window and a table for each block.
+    let (start, table) = unsafe {
+        let table = gather.tables.as_ptr().add(block * BYTES.table_bytes(PAIRS));
+        (gather.windows.as_ptr().add(block).read() as usize, table)
+    };
+    // SAFETY: parts of a table are vectors.
+    let part_of = |at: usize| unsafe { _mm512_loadu_si512(table.add(at).cast()) };
+    let places = part_of(0);
+    let zero = _mm512_setzero_si512();
+    let (mut large, mut small) = ([zero; PARTS], [zero; PARTS]);
+    for pair in 0..PAIRS {
+        let at = BYTES.weights_at(pair);
+        let (more, less) = (part_of(at), part_of(at + BYTES.lane()));
+        for part in 0..PARTS {
+            // SAFETY: windows are inside the row.
+            let window =
+                unsafe { _mm512_loadu_si512(rows[part].add(start + 2 * pair * step).cast()) };
+            let samples = _mm512_permutexvar_epi8(places, window);
+            let (a, b) = (_mm512_maddubs_epi16(samples, more), _mm512_maddubs_epi16(samples, less));
+            if pair == 0 {
+                (large[part], small[part]) = (a, b);
+            } else {
+                large[part] = _mm512_add_epi16(large[part], a);
+                small[part] = _mm512_add_epi16(small[part], b);
+            }
+        }
+    }
+    for part in 0..PARTS {
+        let small = _mm512_srli_epi16::<{ Gather::SMALL_BITS }>(small[part]);
+        large[part] = _mm512_add_epi16(large[part], small);
+    }
+    large
+}
+
+/// The lower bytes of words.
+const EVEN: __mmask64 = 0x5555_5555_5555_5555;
+
+/// The sums of a block of the way [`WORDS`].
+///
+/// # Safety
+/// As [`gather`], and there must be such a block.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vnni")]
+#[inline]
+unsafe fn words<const PAIRS: usize, const PARTS: usize>(
+    gather: &Gather,
+    rows: [*const u8; PARTS],
+    step: usize,
+    block: usize,
+    even: __mmask64,
+) -> [__m512i; PARTS] {
+    // SAFETY: two windows and a table for each block.
+    let (starts, table) = unsafe {
+        let windows = gather.windows.as_ptr().add(2 * block);
+        let table = gather.tables.as_ptr().add(block * WORDS.table_bytes(PAIRS));
+        ([windows.read() as usize, windows.add(1).read() as usize], table)
+    };
+    let two = _mm512_set1_epi8(2 * step as i8);
+    let mut halves = [[_mm512_set1_epi32(128); PARTS]; 2];
+    for half in 0..2 {
+        // SAFETY: halves of parts of a table are vectors.
+        let part_of = |at: usize| unsafe {
+            _mm512_loadu_si512(table.add(at + half * WORDS.lane() / 2).cast())
+        };
+        let mut windows = [two; PARTS];
+        for part in 0..PARTS {
+            // SAFETY: windows are inside the row.
+            windows[part] = unsafe { _mm512_loadu_si512(rows[part].add(starts[half]).cast()) };
+        }
+        let mut places = part_of(0);
+        for pair in 0..PAIRS {
+            let weights = part_of(WORDS.weights_at(pair));
+            for part in 0..PARTS {
+                let samples = _mm512_maskz_permutexvar_epi8(even, places, windows[part]);
+                halves[half][part] = _mm512_dpwssd_epi32(halves[half][part], samples, weights);
+            }
+            places = _mm512_add_epi8(places, two);
+        }
+    }
+    let in_order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    let mut sums = [two; PARTS];
+    for part in 0..PARTS {
+        let low = _mm512_srli_epi32::<8>(halves[0][part]);
+        let high = _mm512_srli_epi32::<8>(halves[1][part]);
+        sums[part] = _mm512_permutexvar_epi64(in_order, _mm512_packus_epi32(low, high));
+    }
+    sums
+}
