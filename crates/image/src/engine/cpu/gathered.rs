@@ -99,8 +99,8 @@ impl Strip<'_> {
         let after = needed.start.max(present.end)..needed.end;
         let before = needed.start..needed.end.min(present.start);
         *present = needed;
-        // Two rows of one component share what is read of the tables, as two components do.
-        let together = if set.outs.len() == 1 { 2 } else { 1 };
+        // Rows of one component share what is read of the tables, as two components do.
+        let together = if set.outs.len() == 1 { set.gather.way.together } else { 1 };
         for missing in [after, before] {
             for start in missing.clone().step_by(together) {
                 let rows = start..(start + together as u32).min(missing.end);
@@ -110,7 +110,7 @@ impl Strip<'_> {
         }
     }
 
-    /// Resizes one of a set's source rows, or two of a set of one component.
+    /// Resizes one of a set's source rows, or few of a set of one component.
     ///
     /// # Safety
     /// As [`Strip::run`].
@@ -123,6 +123,7 @@ impl Strip<'_> {
     ) {
         let (mut from, mut parts) = ([std::ptr::null(); 4], 0);
         let (mut to, mut outs) = ([0; 4], 0);
+        let ahead = rows.len() * set.stride(self.source);
         for row in rows {
             parts += set.rows(self.source, row as usize, &mut from[parts..]);
             for &index in &set.outs {
@@ -135,6 +136,7 @@ impl Strip<'_> {
             to: &to[..outs],
             matrix: self.pass.matrix.as_ref().filter(|_| gathered.terms),
             half: 1 << self.pass.fraction >> 1,
+            ahead,
         };
         // SAFETY: windows lie inside rows of held planes.
         unsafe { (self.kernels.gather)(&set.gather, &gathering, numbers) };
@@ -171,12 +173,13 @@ impl Strip<'_> {
         numbers: &[i16],
         out: Out,
     ) {
-        let (pass, kept) = (self.pass, &self.pass.scratch.kept);
+        let pass = self.pass;
         let taps = |set: &Set| pass.feeds[set.feed].vertical.taps(row).0;
         let terms = Terms {
             numbers,
-            luma: (kept[0], taps(luma)),
-            colours: ([kept[1], kept[2], kept[3]], taps(chroma)),
+            kept: &pass.scratch.kept,
+            luma: taps(luma),
+            chroma: taps(chroma),
             fraction: pass.fraction,
             flip: pass.flip(),
             pixels: tile.outputs.len(),

@@ -8,6 +8,9 @@ use crate::engine::cpu::picked;
 use crate::engine::cpu::prepare::Pass;
 use crate::engine::cpu::regular::Regular;
 
+/// Numbers of a line of the cache: what begins with one is read in vectors that lie across no two.
+const LINE: usize = 32;
+
 /// Bands that are resized together, as they share what is read of the tables: a twentieth less to do.
 const BANDS: usize = 2;
 
@@ -86,13 +89,13 @@ impl Ring {
 impl Scratch {
     fn take(&mut self, len: usize) -> Range<usize> {
         let start = self.len;
-        self.len += len.next_multiple_of(LANES);
+        self.len += len.next_multiple_of(LINE);
         start..start + len
     }
 
     fn take_rows(&mut self, len: usize, rows: usize) -> Rows {
-        // An odd number of vectors, so that rows do not fall on top of each other in the cache.
-        let stride = (len.div_ceil(LANES) | 1) * LANES;
+        // An odd number of lines, so that rows do not fall on top of each other in the cache.
+        let stride = (len.div_ceil(LINE) | 1) * LINE;
         Rows { start: self.take(stride * rows).start, stride }
     }
 }

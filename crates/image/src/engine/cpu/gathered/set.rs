@@ -3,7 +3,7 @@
 use crate::component::Component;
 use crate::engine::cpu::feed::Feed;
 use crate::engine::cpu::fixed::rounded;
-use crate::engine::cpu::kernels::{Gather, Way};
+use crate::engine::cpu::kernels::{Gather, Tables, Way};
 use crate::held::PlaneAddress;
 use crate::taps::Taps;
 
@@ -74,6 +74,11 @@ impl Set {
         Some(Set { feed, parts, outs, gather, kept: rows.next_power_of_two(), row_bytes })
     }
 
+    /// Bytes from a row of the first component to the next.
+    pub(super) fn stride(&self, planes: &[PlaneAddress]) -> usize {
+        self.parts.first().map_or(0, |(plane, _)| planes[*plane].stride())
+    }
+
     /// Where a row of each component begins: how many of them there are.
     pub(super) fn rows(
         &self,
@@ -138,5 +143,5 @@ fn tables(taps: &Taps, step: usize, row_bytes: usize, way: Way) -> Option<Gather
         }
         tables.extend(table);
     }
-    Some(Gather { way, windows, tables, pairs, step: step as u8 })
+    Some(Gather { way, windows, tables: Tables::new(&tables), pairs, step: step as u8 })
 }

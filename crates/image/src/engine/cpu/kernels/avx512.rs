@@ -23,6 +23,7 @@ const BYTES: Way = Way {
     pairs: 2,
     rows: 10,
     outputs: 64,
+    together: 4,
 };
 
 /// The same with more samples, each half of which is found within 64 bytes.

@@ -1,5 +1,7 @@
 //! What kernels are told that gather samples along rows, and that sum the rows they make.
 
+use std::ops::Deref;
+
 use super::Tap;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 use crate::engine::cpu::scratch::Ring;
@@ -19,6 +21,8 @@ pub(crate) struct Way {
     pub(crate) rows: usize,
     /// Fewest outputs of a row.
     pub(crate) outputs: usize,
+    /// Most rows of one component that share what is read of the tables.
+    pub(crate) together: usize,
 }
 
 /// Where samples are found, and what they are multiplied as.
@@ -45,6 +49,7 @@ impl Way {
         pairs: 2,
         rows: 4,
         outputs: 1,
+        together: 2,
     };
 
     /// The same for samples that are twice as far from each other. More than two of them, in twice as
@@ -137,11 +142,49 @@ pub(crate) struct Gather {
     pub(crate) way: Way,
     /// Byte of a row that the first window of each run begins with.
     pub(crate) windows: Vec<u32>,
-    pub(crate) tables: Vec<u8>,
+    pub(crate) tables: Tables,
     /// Pairs of samples of each output.
     pub(crate) pairs: usize,
     /// Bytes from a sample to the next.
     pub(crate) step: u8,
+}
+
+/// Bytes that begin with a line of the cache, so that no vector of them lies across two.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Tables {
+    pub(crate) fn new(tables: &[u8]) -> Tables {
+        const LINE: usize = 64;
+        let mut bytes = vec![0; tables.len() + LINE];
+        // Where that is not known, anywhere will do.
+        let start = bytes.as_ptr().align_offset(LINE).min(LINE);
+        bytes[start..][..tables.len()].copy_from_slice(tables);
+        bytes.truncate(start + tables.len());
+        Tables { bytes, start }
+    }
+}
+
+impl Deref for Tables {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+}
+
+impl Terms<'_> {
+    /// Whether rows have numbers for all pixels.
+    pub(crate) fn are_whole(&self) -> bool {
+        let [luma, colours @ ..] = self.kept;
+        let fits = |kept: &Ring, taps: &[Tap]| {
+            taps.iter().all(|tap| kept.place(tap.row) + self.pixels <= self.numbers.len())
+        };
+        fits(luma, self.luma) && colours.iter().all(|kept| fits(kept, self.chroma))
+    }
 }
 
 impl Gather {
@@ -177,19 +220,23 @@ pub(crate) struct Gathering<'a> {
     pub(crate) to: &'a [usize],
     pub(crate) matrix: Option<&'a FixedMatrix>,
     pub(crate) half: i16,
+    /// Bytes from each row to one that is wanted soon, which may be fetched already.
+    pub(crate) ahead: usize,
 }
 
 /// Most source rows of any [`Way`].
 pub(crate) const MOST_ROWS: usize = 16;
 
 /// Sums of rows, as `weighted` makes them, that together are bytes of red, green and blue.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms<'a> {
     pub(crate) numbers: &'a [i16],
-    /// What luma is in all colours, and up to [`MOST_ROWS`] rows of it.
-    pub(crate) luma: (Ring, &'a [Tap]),
-    /// What chroma is in each colour, half of a code with it.
-    pub(crate) colours: ([Ring; 3], &'a [Tap]),
+    /// Kept rows of what luma is in all colours, and of what chroma is in each of them, half of a
+    /// code with it.
+    pub(crate) kept: &'a [Ring; 4],
+    /// Up to [`MOST_ROWS`] rows of each.
+    pub(crate) luma: &'a [Tap],
+    pub(crate) chroma: &'a [Tap],
     /// Bits after the point.
     pub(crate) fraction: u32,
     pub(crate) flip: u8,

@@ -15,15 +15,11 @@ const PIXELS: usize = 32;
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
-    let Terms { numbers, luma, colours: ([r, g, b], taps), pixels, .. } = terms;
-    let fits = |kept: &Ring, taps: &[Tap]| {
-        taps.iter().all(|tap| kept.place(tap.row) + pixels <= numbers.len())
-    };
-    assert!(fits(&luma.0, luma.1) && fits(r, taps) && fits(g, taps) && fits(b, taps));
+    assert!(terms.are_whole());
     // SAFETY: the caller's promise, with numbers for every pixel.
     unsafe {
-        match (luma.1.len(), taps.len()) {
-            _ if *pixels < PIXELS => store_few(terms, out),
+        match (terms.luma.len(), terms.chroma.len()) {
+            _ if terms.pixels < PIXELS => store_few(terms, out),
             (..=2, ..=2) => blocks::<2, 2>(terms, out),
             (3, ..=2) => blocks::<3, 2>(terms, out),
             (4, ..=2) => blocks::<4, 2>(terms, out),
@@ -38,12 +34,12 @@ pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
 /// least 32 of them.
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out: Out) {
-    let &Terms { numbers, luma, colours: ([r, g, b], taps), fraction, flip, pixels } = terms;
-    let luma = Weighted::<LUMA>::new(numbers, luma.0, luma.1);
+    let &Terms { numbers, kept: [kept, r, g, b], luma, chroma, fraction, flip, pixels } = terms;
+    let luma = Weighted::<LUMA>::new(numbers, kept, luma);
     let (r, g, b) = (
-        Weighted::<CHROMA>::new(numbers, r, taps),
-        Weighted::<CHROMA>::new(numbers, g, taps),
-        Weighted::<CHROMA>::new(numbers, b, taps),
+        Weighted::<CHROMA>::new(numbers, r, chroma),
+        Weighted::<CHROMA>::new(numbers, g, chroma),
+        Weighted::<CHROMA>::new(numbers, b, chroma),
     );
     let bits = _mm_cvtsi32_si128(fraction as i32);
     let (flips, flip) = (flip != 0, _mm256_set1_epi8(flip as i8));
@@ -85,7 +81,7 @@ impl<const N: usize> Weighted<N> {
     /// Those that are missing count nothing.
     #[target_feature(enable = "avx2,fma,f16c")]
     #[inline]
-    fn new(numbers: &[i16], kept: Ring, taps: &[Tap]) -> Weighted<N> {
+    fn new(numbers: &[i16], kept: &Ring, taps: &[Tap]) -> Weighted<N> {
         let mut rows =
             Weighted { first: [numbers.as_ptr(); N], weights: [_mm256_setzero_si256(); N] };
         for index in 0..N {

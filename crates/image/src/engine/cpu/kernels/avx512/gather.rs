@@ -4,6 +4,7 @@
 //! by the smaller ones. More are multiplied as words, two of an output at a time.
 #![expect(unsafe_code, reason = "vector loads and stores by address")]
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::{BYTES, WORDS};
@@ -42,14 +43,6 @@ unsafe fn pairs<const PAIRS: usize, const WORDS: bool>(
     // SAFETY: the caller's promise.
     unsafe {
         match (gathering.matrix, gathering.from, gathering.to) {
-            (Some(matrix), [a, b], [to_a, to_b]) => {
-                let factor = _mm512_set1_epi16(matrix.rows[0][0]);
-                let (to_a, to_b) = (numbers.add(*to_a), numbers.add(*to_b));
-                each::<PAIRS, WORDS, 2>(gather, [*a, *b], |block, [a, b]| {
-                    put(to_a, block, _mm512_mulhrs_epi16(a, factor));
-                    put(to_b, block, _mm512_mulhrs_epi16(b, factor));
-                });
-            }
             (Some(matrix), [u, v], [red, green, blue]) => {
                 let to = [numbers.add(*red), numbers.add(*green), numbers.add(*blue)];
                 let [r, g, b] = matrix.rows;
@@ -60,7 +53,7 @@ unsafe fn pairs<const PAIRS: usize, const WORDS: bool>(
                     let add = matrix.offset[colour].wrapping_add(gathering.half);
                     offset[colour] = _mm512_set1_epi16(add);
                 }
-                each::<PAIRS, WORDS, 2>(gather, [*u, *v], |block, [u, v]| {
+                each::<PAIRS, WORDS, 2>(gather, gathering, [*u, *v], |block, [u, v]| {
                     let (by_u, by_v) =
                         (_mm512_mulhrs_epi16(u, green.0), _mm512_mulhrs_epi16(v, green.1));
                     let all = [
@@ -73,28 +66,51 @@ unsafe fn pairs<const PAIRS: usize, const WORDS: bool>(
                     }
                 });
             }
-            (Some(matrix), luma, to) => {
-                let factor = _mm512_set1_epi16(matrix.rows[0][0]);
-                for (row, to) in luma.iter().zip(to) {
-                    let to = numbers.add(*to);
-                    each::<PAIRS, WORDS, 1>(gather, [*row], |block, [luma]| {
-                        put(to, block, _mm512_mulhrs_epi16(luma, factor));
-                    });
-                }
+            (_, [a, b, c, d, ..], [_, _, _, _, ..]) => {
+                rows::<PAIRS, WORDS, 4>(gather, gathering, [*a, *b, *c, *d], numbers);
             }
-            (None, [a, b], [to_a, to_b]) => {
-                let (to_a, to_b) = (numbers.add(*to_a), numbers.add(*to_b));
-                each::<PAIRS, WORDS, 2>(gather, [*a, *b], |block, [a, b]| {
-                    put(to_a, block, a);
-                    put(to_b, block, b);
+            (_, [a, b, c], [_, _, _]) => {
+                rows::<PAIRS, WORDS, 3>(gather, gathering, [*a, *b, *c], numbers);
+            }
+            (_, [a, b], [_, _]) => rows::<PAIRS, WORDS, 2>(gather, gathering, [*a, *b], numbers),
+            (_, [a], [_]) => rows::<PAIRS, WORDS, 1>(gather, gathering, [*a], numbers),
+            _ => {}
+        }
+    }
+}
+
+/// Rows that become one row each, with a matrix as what luma is in all colours.
+///
+/// # Safety
+/// As [`pairs`], with a place for each row.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vnni")]
+#[inline]
+unsafe fn rows<const PAIRS: usize, const WORDS: bool, const PARTS: usize>(
+    gather: &Gather,
+    gathering: &Gathering<'_>,
+    from: [*const u8; PARTS],
+    numbers: *mut i16,
+) {
+    let mut to = [numbers; PARTS];
+    for part in 0..PARTS {
+        to[part] = numbers.wrapping_add(gathering.to[part]);
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        match gathering.matrix {
+            Some(matrix) => {
+                let factor = _mm512_set1_epi16(matrix.rows[0][0]);
+                each::<PAIRS, WORDS, PARTS>(gather, gathering, from, |block, sums| {
+                    for part in 0..PARTS {
+                        put(to[part], block, _mm512_mulhrs_epi16(sums[part], factor));
+                    }
                 });
             }
-            (None, from, to) => {
-                for (row, to) in from.iter().zip(to) {
-                    let to = numbers.add(*to);
-                    each::<PAIRS, WORDS, 1>(gather, [*row], |block, [a]| put(to, block, a));
+            None => each::<PAIRS, WORDS, PARTS>(gather, gathering, from, |block, sums| {
+                for part in 0..PARTS {
+                    put(to[part], block, sums[part]);
                 }
-            }
+            }),
         }
     }
 }
@@ -116,18 +132,19 @@ unsafe fn put(out: *mut i16, block: usize, numbers: __m512i) {
 #[inline]
 unsafe fn each<const PAIRS: usize, const WORDS: bool, const PARTS: usize>(
     gather: &Gather,
+    gathering: &Gathering<'_>,
     rows: [*const u8; PARTS],
     then: impl Fn(usize, [__m512i; PARTS]),
 ) {
-    let step = usize::from(gather.step);
+    let (step, ahead) = (usize::from(gather.step), gathering.ahead);
     // Known to nobody: what is known when this is compiled becomes more instructions, not fewer.
     let even = std::hint::black_box(EVEN);
     for block in 0..gather.blocks() {
         // SAFETY: by the caller's promise.
         let sums = unsafe {
             match WORDS {
-                true => words::<PAIRS, PARTS>(gather, rows, step, block, even),
-                false => bytes::<PAIRS, PARTS>(gather, rows, step, block),
+                true => words::<PAIRS, PARTS>(gather, rows, step, block, ahead, even),
+                false => bytes::<PAIRS, PARTS>(gather, rows, step, block, ahead),
             }
         };
         then(block, sums);
@@ -145,6 +162,7 @@ unsafe fn bytes<const PAIRS: usize, const PARTS: usize>(
     rows: [*const u8; PARTS],
     step: usize,
     block: usize,
+    ahead: usize,
 ) -> [__m512i; PARTS] {
     // SAFETY: a window and a table for each block.
     let (start, table) = unsafe {
@@ -153,6 +171,9 @@ unsafe fn bytes<const PAIRS: usize, const PARTS: usize>(
     };
     // SAFETY: parts of a table are vectors.
     let part_of = |at: usize| unsafe { _mm512_loadu_si512(table.add(at).cast()) };
+    for part in 0..PARTS {
+        fetch(rows[part].wrapping_add(start + ahead));
+    }
     let places = part_of(0);
     let zero = _mm512_setzero_si512();
     let (mut large, mut small) = ([zero; PARTS], [zero; PARTS]);
@@ -194,6 +215,7 @@ unsafe fn words<const PAIRS: usize, const PARTS: usize>(
     rows: [*const u8; PARTS],
     step: usize,
     block: usize,
+    ahead: usize,
     even: __mmask64,
 ) -> [__m512i; PARTS] {
     // SAFETY: two windows and a table for each block.
@@ -213,13 +235,14 @@ unsafe fn words<const PAIRS: usize, const PARTS: usize>(
         for part in 0..PARTS {
             // SAFETY: windows are inside the row.
             windows[part] = unsafe { _mm512_loadu_si512(rows[part].add(starts[half]).cast()) };
+            fetch(rows[part].wrapping_add(starts[half] + ahead));
         }
         let mut places = part_of(0);
         for pair in 0..PAIRS {
             let weights = part_of(WORDS.weights_at(pair));
             for part in 0..PARTS {
                 let samples = _mm512_maskz_permutexvar_epi8(even, places, windows[part]);
-                halves[half][part] = _mm512_dpwssd_epi32(halves[half][part], samples, weights);
+                halves[half][part] = add_products(halves[half][part], samples, weights);
             }
             places = _mm512_add_epi8(places, two);
         }
@@ -230,6 +253,31 @@ unsafe fn words<const PAIRS: usize, const PARTS: usize>(
         let low = _mm512_srli_epi32::<8>(halves[0][part]);
         let high = _mm512_srli_epi32::<8>(halves[1][part]);
         sums[part] = _mm512_permutexvar_epi64(in_order, _mm512_packus_epi32(low, high));
+    }
+    sums
+}
+
+/// Asks for a line of the cache, wherever that is.
+#[target_feature(enable = "sse")]
+#[inline]
+fn fetch(address: *const u8) {
+    _mm_prefetch::<_MM_HINT_T0>(address.cast());
+}
+
+/// Products of words, two of them added to each sum. The compiler would make two instructions of what
+/// is one, which end a little sooner; but here there is always more to do meanwhile.
+#[target_feature(enable = "avx512f,avx512vnni")]
+#[inline]
+fn add_products(mut sums: __m512i, samples: __m512i, weights: __m512i) -> __m512i {
+    // SAFETY: arithmetic on registers, by an instruction that the processor has.
+    unsafe {
+        asm!(
+            "vpdpwssd {sums}, {samples}, {weights}",
+            sums = inout(zmm_reg) sums,
+            samples = in(zmm_reg) samples,
+            weights = in(zmm_reg) weights,
+            options(pure, nomem, nostack, preserves_flags),
+        );
     }
     sums
 }

@@ -14,16 +14,13 @@ const PIXELS: usize = 64;
 /// The processor must have AVX-512; see [`super::Kernels`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
-    let Terms { numbers, luma, colours: ([r, g, b], taps), pixels, .. } = terms;
-    let fits = |kept: &Ring, taps: &[Tap]| {
-        taps.iter().all(|tap| kept.place(tap.row) + pixels <= numbers.len())
-    };
-    assert!(fits(&luma.0, luma.1) && fits(r, taps) && fits(g, taps) && fits(b, taps));
+    assert!(terms.are_whole());
+    let [_, r, g, b] = terms.kept;
     let alike = [g, b].iter().all(|ring| (ring.stride, ring.mask) == (r.stride, r.mask));
     // SAFETY: the caller's promise, with numbers for every pixel.
     unsafe {
-        match (luma.1.len(), taps.len()) {
-            _ if *pixels < PIXELS || !alike => (avx2::KERNELS.store_terms)(terms, out),
+        match (terms.luma.len(), terms.chroma.len()) {
+            _ if terms.pixels < PIXELS || !alike => (avx2::KERNELS.store_terms)(terms, out),
             (..=2, ..=2) => blocks::<2, 2>(terms, out),
             (3, ..=2) => blocks::<3, 2>(terms, out),
             (4, ..=2) => blocks::<4, 2>(terms, out),
@@ -46,9 +43,9 @@ pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
 /// least 64 of them; rows of all colours lie as far from each other.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out: Out) {
-    let &Terms { numbers, luma, colours: ([r, g, b], taps), fraction, flip, pixels } = terms;
-    let luma = Weighted::<LUMA>::new(numbers, luma.0, luma.1);
-    let chroma = Weighted::<CHROMA>::new(numbers, r, taps);
+    let &Terms { numbers, kept: [kept, r, g, b], luma, chroma, fraction, flip, pixels } = terms;
+    let luma = Weighted::<LUMA>::new(numbers, kept, luma);
+    let chroma = Weighted::<CHROMA>::new(numbers, r, chroma);
     // From a number of red to that of the other colours.
     let to_green = g.start as isize - r.start as isize;
     let to_blue = b.start as isize - r.start as isize;
@@ -93,7 +90,7 @@ impl<const N: usize> Weighted<N> {
     /// Those that are missing count nothing.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     #[inline]
-    fn new(numbers: &[i16], kept: Ring, taps: &[Tap]) -> Weighted<N> {
+    fn new(numbers: &[i16], kept: &Ring, taps: &[Tap]) -> Weighted<N> {
         let start = numbers.as_ptr().wrapping_add(kept.start);
         let mut rows = Weighted { first: [start; N], weights: [_mm512_setzero_si512(); N] };
         for index in 0..N {

@@ -14,11 +14,8 @@ const PIXELS: usize = 16;
 /// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
-    let &Terms { numbers, luma, colours: (colours, taps), fraction, flip, pixels } = terms;
-    let fits = |kept: &Ring, taps: &[Tap]| {
-        taps.iter().all(|tap| kept.place(tap.row) + pixels <= numbers.len())
-    };
-    assert!(fits(&luma.0, luma.1) && colours.iter().all(|kept| fits(kept, taps)));
+    assert!(terms.are_whole());
+    let &Terms { numbers, kept: [kept, r, g, b], luma, chroma, fraction, flip, pixels } = terms;
     if pixels < PIXELS {
         // SAFETY: the caller's promise.
         return unsafe { store_few(terms, out) };
@@ -31,10 +28,10 @@ pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
         // The last one ends with the row and may store some pixels again.
         let here = at.min(pixels - PIXELS);
         let halves = [here, here + PIXELS / 2];
-        let luma = halves.map(|at| sum(&luma.0, luma.1, at));
-        let codes = colours.map(|kept| {
+        let luma = halves.map(|at| sum(kept, luma, at));
+        let codes = [r, g, b].map(|kept| {
             let [low, high] = [0, 1].map(|half| {
-                let sum = vaddq_s16(luma[half], sum(&kept, taps, halves[half]));
+                let sum = vaddq_s16(luma[half], sum(kept, chroma, halves[half]));
                 vshlq_s16(sum, right)
             });
             veorq_u8(vqmovun_high_s16(vqmovun_s16(low), high), flip)

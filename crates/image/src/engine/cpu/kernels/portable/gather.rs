@@ -8,7 +8,7 @@ use crate::engine::cpu::kernels::{Gather, Gathering, Samples};
 /// # Safety
 /// See [`Kernels`](crate::engine::cpu::kernels::Kernels).
 pub(crate) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers: &mut [i16]) {
-    let Gathering { from, to, matrix, half } = gathering;
+    let Gathering { from, to, matrix, half, .. } = gathering;
     for output in 0..gather.numbers() {
         // SAFETY: the caller's promise.
         let sum = |row: &*const u8| unsafe { sum(gather, *row, output) };

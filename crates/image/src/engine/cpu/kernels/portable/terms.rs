@@ -8,14 +8,15 @@ use crate::engine::cpu::scratch::Ring;
 /// # Safety
 /// See [`Kernels`](crate::engine::cpu::kernels::Kernels).
 pub(crate) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
-    let Terms { numbers, luma, colours: (colours, taps), fraction, flip, pixels } = terms;
-    for pixel in 0..*pixels {
+    let &Terms { numbers, kept: [kept, colours @ ..], luma, chroma, fraction, flip, pixels } =
+        terms;
+    for pixel in 0..pixels {
         let of = |kept: &Ring, taps: &[Tap]| {
             sum(taps.iter().map(|tap| (numbers[kept.place(tap.row) + pixel], tap.narrow())))
         };
-        let luma = of(&luma.0, luma.1);
+        let luma = of(kept, luma);
         for (colour, kept) in colours.iter().enumerate() {
-            let code = luma.wrapping_add(of(kept, taps)) >> fraction;
+            let code = luma.wrapping_add(of(kept, chroma)) >> fraction;
             let byte = code.clamp(0, 255) as u8 ^ flip;
             let at = match out {
                 Out::Planes(planes) => planes[colour].wrapping_add(pixel),

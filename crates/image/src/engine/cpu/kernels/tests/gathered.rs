@@ -4,7 +4,7 @@
 use super::{LENGTHS, all, both, bytes, numbers, portable};
 use crate::colour::Matrix;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
-use crate::engine::cpu::kernels::{Gather, Gathering, Out, Tap, Terms, Way};
+use crate::engine::cpu::kernels::{Gather, Gathering, Out, Tables, Tap, Terms, Way};
 use crate::engine::cpu::scratch::Ring;
 use tenure_layout::Colour;
 
@@ -47,7 +47,7 @@ fn wandering(
         }
         tables.extend(table);
     }
-    Some(Gather { way, windows, tables, pairs, step: step as u8 })
+    Some(Gather { way, windows, tables: Tables::new(&tables), pairs, step: step as u8 })
 }
 
 /// All ways of all kernels, with every number of pairs.
@@ -63,25 +63,27 @@ fn samples_are_gathered() {
         let least = way.reach(pairs, step);
         for (blocks, row_bytes) in [(1, least), (1, least + 7), (2, least + 22), (5, least + 60)] {
             let Some(gather) = wandering(way, blocks, pairs, step, row_bytes) else { continue };
-            let mut rows: [Vec<u8>; 3] = [1, 2, 3].map(|seed| bytes(row_bytes, seed));
+            let mut rows: [Vec<u8>; 4] = [1, 2, 3, 4].map(|seed| bytes(row_bytes, seed));
             rows[2].fill(255);
             let rows: Vec<*const u8> = rows.iter().map(|row| row.as_ptr()).collect();
             let start = |at: usize| at * gather.numbers();
-            let cases: [(&[*const u8], &[usize], bool); 7] = [
+            let cases: [(&[*const u8], &[usize], bool); 9] = [
                 (&rows[..1], &[start(0)], false),
-                (&rows[1..], &[start(2), start(0)], false),
+                (&rows[1..3], &[start(2), start(0)], false),
                 (&rows[..3], &[start(0), start(1), start(2)], false),
                 (&rows[..1], &[start(1)], true),
                 (&rows[..2], &[start(2), start(1)], true),
                 (&rows[..3], &[start(0), start(2), start(1)], true),
+                (&rows[..4], &[start(0), start(2), start(1), start(3)], true),
+                (&rows[..4], &[start(3), start(2), start(1), start(0)], false),
                 (&rows[..2], &[start(0), start(1), start(2)], true),
             ];
             for (from, to, coloured) in cases {
                 let matrix = coloured.then_some(&matrix);
-                let gathering = Gathering { from, to, matrix, half: 16 };
+                let gathering = Gathering { from, to, matrix, half: 16, ahead: 0 };
                 // SAFETY: the kernels are those of this processor, and windows are inside the rows.
                 both(&format!("gathered {way:?} {pairs} {step} {to:?}"), |kernels| unsafe {
-                    let mut numbers = vec![0; start(3)];
+                    let mut numbers = vec![0; start(4)];
                     (kernels.gather)(&gather, &gathering, &mut numbers);
                     numbers
                 });
@@ -96,7 +98,8 @@ fn what_is_gathered_is_a_weighted_sum() {
         let bytes = bytes(way.reach(pairs, 1), 4);
         let gather = wandering(way, 1, pairs, 1, bytes.len()).unwrap();
         let mut numbers = vec![0; gather.numbers()];
-        let gathering = Gathering { from: &[bytes.as_ptr()], to: &[0], matrix: None, half: 0 };
+        let from = &[bytes.as_ptr()];
+        let gathering = Gathering { from, to: &[0], matrix: None, half: 0, ahead: 0 };
         // SAFETY: all windows are in the row.
         unsafe { (portable::KERNELS.gather)(&gather, &gathering, &mut numbers) };
         // The weights of output 2, as they are made above.
@@ -130,9 +133,10 @@ fn terms_are_stored() {
             let kept = |at: usize| Ring { start: at * 16 * stride, stride, mask };
             let terms = Terms {
                 numbers: &numbers,
-                luma: (kept(0), &taps[..luma]),
                 // In no order, as they may lie in the scratch memory.
-                colours: ([kept(2), kept(1), kept(3)], &taps[..chroma]),
+                kept: &[kept(0), kept(2), kept(1), kept(3)],
+                luma: &taps[..luma],
+                chroma: &taps[..chroma],
                 fraction: 5,
                 flip: if luma == 3 { 0x80 } else { 0 },
                 pixels: len,
