@@ -101,11 +101,12 @@ impl Strip<'_> {
         *present = needed;
         // Rows of one component share what is read of the tables, as two components do.
         let together = if set.outs.len() == 1 { set.gather.way.together } else { 1 };
-        for missing in [after, before] {
-            for start in missing.clone().step_by(together) {
-                let rows = start..(start + together as u32).min(missing.end);
+        for mut missing in [after, before] {
+            while !missing.is_empty() {
+                let end = missing.end.min(missing.start + together);
                 // SAFETY: the caller's promise.
-                unsafe { self.gather_together(gathered, set, rows, numbers) };
+                unsafe { self.gather_together(gathered, set, missing.start..end, numbers) };
+                missing.start = end;
             }
         }
     }

@@ -22,7 +22,7 @@ pub(crate) mod neon;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use gathering::{Gather, Gathering, MOST_ROWS, Samples, Tables, Terms, Way};
+pub(crate) use gathering::{Gather, Gathering, MOST_ROWS, Samples, Terms, Way};
 pub(crate) use sums::{BELOW, Band, Share, Steps, Sum, Tap};
 pub(crate) use uniform::{End, Uniform};
 

@@ -3,7 +3,7 @@
 use crate::component::Component;
 use crate::engine::cpu::feed::Feed;
 use crate::engine::cpu::fixed::rounded;
-use crate::engine::cpu::kernels::{Gather, Tables, Way};
+use crate::engine::cpu::kernels::{Gather, Way};
 use crate::held::PlaneAddress;
 use crate::taps::Taps;
 
@@ -143,5 +143,5 @@ fn tables(taps: &Taps, step: usize, row_bytes: usize, way: Way) -> Option<Gather
         }
         tables.extend(table);
     }
-    Some(Gather { way, windows, tables: Tables::new(&tables), pairs, step: step as u8 })
+    Some(Gather::new(way, windows, &tables, pairs, step))
 }

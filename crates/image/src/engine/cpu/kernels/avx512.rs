@@ -26,8 +26,9 @@ const BYTES: Way = Way {
     together: 4,
 };
 
-/// The same with more samples, each half of which is found within 64 bytes.
-const WORDS: Way = Way { run: 16, samples: Samples::Words, pairs: 5, ..BYTES };
+/// The same with more samples, each half of which is found within 64 bytes. Short rows take as long as
+/// columns do.
+const WORDS: Way = Way { run: 16, samples: Samples::Words, pairs: 5, outputs: 144, ..BYTES };
 
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx512",

@@ -22,7 +22,7 @@ pub(crate) struct Way {
     /// Fewest outputs of a row.
     pub(crate) outputs: usize,
     /// Most rows of one component that share what is read of the tables.
-    pub(crate) together: usize,
+    pub(crate) together: u32,
 }
 
 /// Where samples are found, and what they are multiplied as.
@@ -147,6 +147,7 @@ pub(crate) struct Gather {
     pub(crate) pairs: usize,
     /// Bytes from a sample to the next.
     pub(crate) step: u8,
+    blocks: usize,
 }
 
 /// Bytes that begin with a line of the cache, so that no vector of them lies across two.
@@ -177,13 +178,11 @@ impl Deref for Tables {
 }
 
 impl Terms<'_> {
-    /// Whether rows have numbers for all pixels.
+    /// Whether all rows have numbers for all pixels.
+    #[inline]
     pub(crate) fn are_whole(&self) -> bool {
-        let [luma, colours @ ..] = self.kept;
-        let fits = |kept: &Ring, taps: &[Tap]| {
-            taps.iter().all(|tap| kept.place(tap.row) + self.pixels <= self.numbers.len())
-        };
-        fits(luma, self.luma) && colours.iter().all(|kept| fits(kept, self.chroma))
+        let last = |kept: &Ring| kept.place(u32::MAX) + self.pixels;
+        self.kept.iter().all(|kept| last(kept) <= self.numbers.len())
     }
 }
 
@@ -199,15 +198,28 @@ impl Gather {
     /// A place that no sample is taken from.
     pub(crate) const NOWHERE: u8 = 0x80;
 
-    /// Blocks of outputs.
+    pub(crate) fn new(
+        way: Way,
+        windows: Vec<u32>,
+        tables: &[u8],
+        pairs: usize,
+        step: usize,
+    ) -> Gather {
+        let blocks = tables.len() / way.table_bytes(pairs);
+        let blocks = blocks.min(windows.len() * way.run / way.block);
+        Gather { way, windows, tables: Tables::new(tables), pairs, step: step as u8, blocks }
+    }
+
+    /// Blocks of outputs, for each of which there are windows and a table.
+    #[inline]
     pub(crate) fn blocks(&self) -> usize {
-        let tables = self.tables.len() / self.way.table_bytes(self.pairs);
-        tables.min(self.windows.len() * self.way.run / self.way.block)
+        self.blocks
     }
 
     /// Numbers of a row that is made: whole blocks.
+    #[inline]
     pub(crate) fn numbers(&self) -> usize {
-        self.blocks() * self.way.block
+        self.blocks * self.way.block
     }
 }
 

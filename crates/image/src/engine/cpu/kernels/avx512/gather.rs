@@ -136,125 +136,125 @@ unsafe fn each<const PAIRS: usize, const WORDS: bool, const PARTS: usize>(
     rows: [*const u8; PARTS],
     then: impl Fn(usize, [__m512i; PARTS]),
 ) {
-    let (step, ahead) = (usize::from(gather.step), gathering.ahead);
-    // Known to nobody: what is known when this is compiled becomes more instructions, not fewer.
-    let even = std::hint::black_box(EVEN);
-    for block in 0..gather.blocks() {
-        // SAFETY: by the caller's promise.
-        let sums = unsafe {
-            match WORDS {
-                true => words::<PAIRS, PARTS>(gather, rows, step, block, ahead, even),
-                false => bytes::<PAIRS, PARTS>(gather, rows, step, block, ahead),
-            }
-        };
-        then(block, sums);
+    // SAFETY: the caller's promise.
+    unsafe {
+        match WORDS {
+            true => words::<PAIRS, PARTS>(gather, gathering, rows, then),
+            false => bytes::<PAIRS, PARTS>(gather, gathering, rows, then),
+        }
     }
 }
 
-/// The sums of a block of the way [`BYTES`].
+/// As [`each`], in the way [`BYTES`].
 ///
 /// # Safety
-/// As [`gather`], and there must be such a block.
+/// As [`each`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vnni")]
 #[inline]
 unsafe fn bytes<const PAIRS: usize, const PARTS: usize>(
     gather: &Gather,
+    gathering: &Gathering<'_>,
     rows: [*const u8; PARTS],
-    step: usize,
-    block: usize,
-    ahead: usize,
-) -> [__m512i; PARTS] {
-    // SAFETY: a window and a table for each block.
-    let (start, table) = unsafe {
-        let table = gather.tables.as_ptr().add(block * BYTES.table_bytes(PAIRS));
-        (gather.windows.as_ptr().add(block).read() as usize, table)
-    };
-    // SAFETY: parts of a table are vectors.
-    let part_of = |at: usize| unsafe { _mm512_loadu_si512(table.add(at).cast()) };
-    for part in 0..PARTS {
-        fetch(rows[part].wrapping_add(start + ahead));
-    }
-    let places = part_of(0);
+    then: impl Fn(usize, [__m512i; PARTS]),
+) {
+    let (step, ahead) = (usize::from(gather.step), gathering.ahead);
     let zero = _mm512_setzero_si512();
-    let (mut large, mut small) = ([zero; PARTS], [zero; PARTS]);
-    for pair in 0..PAIRS {
-        let at = BYTES.weights_at(pair);
-        let (more, less) = (part_of(at), part_of(at + BYTES.lane()));
-        for part in 0..PARTS {
-            // SAFETY: windows are inside the row.
-            let window =
-                unsafe { _mm512_loadu_si512(rows[part].add(start + 2 * pair * step).cast()) };
-            let samples = _mm512_permutexvar_epi8(places, window);
-            let (a, b) = (_mm512_maddubs_epi16(samples, more), _mm512_maddubs_epi16(samples, less));
-            if pair == 0 {
-                (large[part], small[part]) = (a, b);
-            } else {
-                large[part] = _mm512_add_epi16(large[part], a);
-                small[part] = _mm512_add_epi16(small[part], b);
+    for block in 0..gather.blocks() {
+        // SAFETY: a window and a table for each block.
+        let (start, table) = unsafe {
+            let table = gather.tables.as_ptr().add(block * BYTES.table_bytes(PAIRS));
+            (gather.windows.as_ptr().add(block).read() as usize, table)
+        };
+        // SAFETY: parts of a table are vectors.
+        let part_of = |at: usize| unsafe { _mm512_loadu_si512(table.add(at).cast()) };
+        let places = part_of(0);
+        let (mut large, mut small) = ([zero; PARTS], [zero; PARTS]);
+        for pair in 0..PAIRS {
+            let at = BYTES.weights_at(pair);
+            let (more, less) = (part_of(at), part_of(at + BYTES.lane()));
+            for part in 0..PARTS {
+                let window = rows[part].wrapping_add(start + 2 * pair * step);
+                if pair == 0 {
+                    fetch(window.wrapping_add(ahead));
+                }
+                // SAFETY: windows are inside the row.
+                let window = unsafe { _mm512_loadu_si512(window.cast()) };
+                let samples = _mm512_permutexvar_epi8(places, window);
+                let (a, b) =
+                    (_mm512_maddubs_epi16(samples, more), _mm512_maddubs_epi16(samples, less));
+                if pair == 0 {
+                    (large[part], small[part]) = (a, b);
+                } else {
+                    large[part] = _mm512_add_epi16(large[part], a);
+                    small[part] = _mm512_add_epi16(small[part], b);
+                }
             }
         }
+        for part in 0..PARTS {
+            let small = _mm512_srli_epi16::<{ Gather::SMALL_BITS }>(small[part]);
+            large[part] = _mm512_add_epi16(large[part], small);
+        }
+        then(block, large);
     }
-    for part in 0..PARTS {
-        let small = _mm512_srli_epi16::<{ Gather::SMALL_BITS }>(small[part]);
-        large[part] = _mm512_add_epi16(large[part], small);
-    }
-    large
 }
 
 /// The lower bytes of words.
 const EVEN: __mmask64 = 0x5555_5555_5555_5555;
 
-/// The sums of a block of the way [`WORDS`].
+/// As [`each`], in the way [`WORDS`].
 ///
 /// # Safety
-/// As [`gather`], and there must be such a block.
+/// As [`each`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vnni")]
 #[inline]
 unsafe fn words<const PAIRS: usize, const PARTS: usize>(
     gather: &Gather,
+    gathering: &Gathering<'_>,
     rows: [*const u8; PARTS],
-    step: usize,
-    block: usize,
-    ahead: usize,
-    even: __mmask64,
-) -> [__m512i; PARTS] {
-    // SAFETY: two windows and a table for each block.
-    let (starts, table) = unsafe {
-        let windows = gather.windows.as_ptr().add(2 * block);
-        let table = gather.tables.as_ptr().add(block * WORDS.table_bytes(PAIRS));
-        ([windows.read() as usize, windows.add(1).read() as usize], table)
-    };
-    let two = _mm512_set1_epi8(2 * step as i8);
-    let mut halves = [[_mm512_set1_epi32(128); PARTS]; 2];
-    for half in 0..2 {
-        // SAFETY: halves of parts of a table are vectors.
-        let part_of = |at: usize| unsafe {
-            _mm512_loadu_si512(table.add(at + half * WORDS.lane() / 2).cast())
-        };
-        let mut windows = [two; PARTS];
-        for part in 0..PARTS {
-            // SAFETY: windows are inside the row.
-            windows[part] = unsafe { _mm512_loadu_si512(rows[part].add(starts[half]).cast()) };
-            fetch(rows[part].wrapping_add(starts[half] + ahead));
-        }
-        let mut places = part_of(0);
-        for pair in 0..PAIRS {
-            let weights = part_of(WORDS.weights_at(pair));
-            for part in 0..PARTS {
-                let samples = _mm512_maskz_permutexvar_epi8(even, places, windows[part]);
-                halves[half][part] = add_products(halves[half][part], samples, weights);
-            }
-            places = _mm512_add_epi8(places, two);
-        }
-    }
+    then: impl Fn(usize, [__m512i; PARTS]),
+) {
+    let (step, ahead) = (usize::from(gather.step), gathering.ahead);
+    let (two, half_of_one) = (_mm512_set1_epi8(2 * step as i8), _mm512_set1_epi32(128));
     let in_order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-    let mut sums = [two; PARTS];
-    for part in 0..PARTS {
-        let low = _mm512_srli_epi32::<8>(halves[0][part]);
-        let high = _mm512_srli_epi32::<8>(halves[1][part]);
-        sums[part] = _mm512_permutexvar_epi64(in_order, _mm512_packus_epi32(low, high));
+    // Known to nobody: what is known when this is compiled becomes more instructions, not fewer.
+    let even = std::hint::black_box(EVEN);
+    for block in 0..gather.blocks() {
+        // SAFETY: two windows and a table for each block.
+        let (starts, table) = unsafe {
+            let windows = gather.windows.as_ptr().add(2 * block);
+            let table = gather.tables.as_ptr().add(block * WORDS.table_bytes(PAIRS));
+            ([windows.read() as usize, windows.add(1).read() as usize], table)
+        };
+        let mut halves = [[half_of_one; PARTS]; 2];
+        for half in 0..2 {
+            let table = table.wrapping_add(half * WORDS.lane() / 2);
+            // SAFETY: halves of parts of a table are vectors.
+            let part_of = |at: usize| unsafe { _mm512_loadu_si512(table.add(at).cast()) };
+            let mut windows = [two; PARTS];
+            for part in 0..PARTS {
+                let window = rows[part].wrapping_add(starts[half]);
+                fetch(window.wrapping_add(ahead));
+                // SAFETY: windows are inside the row.
+                windows[part] = unsafe { _mm512_loadu_si512(window.cast()) };
+            }
+            let mut places = part_of(0);
+            for pair in 0..PAIRS {
+                let weights = part_of(WORDS.weights_at(pair));
+                for part in 0..PARTS {
+                    let samples = _mm512_maskz_permutexvar_epi8(even, places, windows[part]);
+                    halves[half][part] = add_products(halves[half][part], samples, weights);
+                }
+                places = _mm512_add_epi8(places, two);
+            }
+        }
+        let mut sums = [two; PARTS];
+        for part in 0..PARTS {
+            let low = _mm512_srli_epi32::<8>(halves[0][part]);
+            let high = _mm512_srli_epi32::<8>(halves[1][part]);
+            sums[part] = _mm512_permutexvar_epi64(in_order, _mm512_packus_epi32(low, high));
+        }
+        then(block, sums);
     }
-    sums
 }
 
 /// Asks for a line of the cache, wherever that is.

@@ -4,7 +4,7 @@
 use super::{LENGTHS, all, both, bytes, numbers, portable};
 use crate::colour::Matrix;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
-use crate::engine::cpu::kernels::{Gather, Gathering, Out, Tables, Tap, Terms, Way};
+use crate::engine::cpu::kernels::{Gather, Gathering, Out, Tap, Terms, Way};
 use crate::engine::cpu::scratch::Ring;
 use tenure_layout::Colour;
 
@@ -47,7 +47,7 @@ fn wandering(
         }
         tables.extend(table);
     }
-    Some(Gather { way, windows, tables: Tables::new(&tables), pairs, step: step as u8 })
+    Some(Gather::new(way, windows, &tables, pairs, step))
 }
 
 /// All ways of all kernels, with every number of pairs.
