@@ -49,8 +49,17 @@ const BETWEEN: [[u8; 64]; 3] = {
 };
 
 /// Every third byte, from the first, the second and the third on.
-const EVERY_THIRD: [__mmask64; 3] =
-    [0x9249_2492_4924_9249, 0x2492_4924_9249_2492, 0x4924_9249_2492_4924];
+#[derive(Clone, Copy)]
+pub(super) struct Thirds([__mmask64; 3]);
+
+impl Thirds {
+    /// Made once for all pixels: the compiler knows nothing of them, or it would make them again for
+    /// each vector, which takes longer than to keep them.
+    pub(super) fn new() -> Thirds {
+        const FIRST: __mmask64 = 0x9249_2492_4924_9249;
+        Thirds(std::hint::black_box([FIRST, FIRST << 1, FIRST << 2]))
+    }
+}
 
 /// Bytes from other places.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
@@ -67,7 +76,7 @@ fn permuted(bytes: __m512i, places: &'static [u8; 64]) -> __m512i {
 /// There must be room for them.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
-pub(super) unsafe fn store_colours(out: Out, at: usize, codes: [__m512i; 3]) {
+pub(super) unsafe fn store_colours(out: Out, at: usize, codes: [__m512i; 3], thirds: Thirds) {
     let [red, green, blue] = codes;
     // SAFETY: the caller's promise.
     unsafe {
@@ -79,10 +88,10 @@ pub(super) unsafe fn store_colours(out: Out, at: usize, codes: [__m512i; 3]) {
                 }
             }
             Out::Packed { at: first, blue_first: false } => {
-                between(first.add(3 * at), [red, green, blue]);
+                between(first.add(3 * at), [red, green, blue], thirds);
             }
             Out::Packed { at: first, blue_first: true } => {
-                between(first.add(3 * at), [blue, green, red]);
+                between(first.add(3 * at), [blue, green, red], thirds);
             }
         }
     }
@@ -92,13 +101,13 @@ pub(super) unsafe fn store_colours(out: Out, at: usize, codes: [__m512i; 3]) {
 /// There must be room for 192 bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
-unsafe fn between(out: *mut u8, [a, b, c]: [__m512i; 3]) {
+unsafe fn between(out: *mut u8, [a, b, c]: [__m512i; 3], Thirds(thirds): Thirds) {
     let a = permuted(a, &BETWEEN[0]);
     let b = permuted(b, &BETWEEN[1]);
     let c = permuted(c, &BETWEEN[2]);
     for vector in 0..3 {
         // The byte at place `p` of this vector is of colour `(vector + p) % 3`.
-        let [second, third] = [EVERY_THIRD[(4 - vector) % 3], EVERY_THIRD[(5 - vector) % 3]];
+        let [second, third] = [thirds[(4 - vector) % 3], thirds[(5 - vector) % 3]];
         let bytes = _mm512_mask_blend_epi8(third, _mm512_mask_blend_epi8(second, a, b), c);
         // SAFETY: the caller's promise.
         unsafe { _mm512_storeu_si512(out.add(64 * vector).cast(), bytes) };

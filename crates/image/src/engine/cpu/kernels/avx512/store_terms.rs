@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::store_colours::{pack, store_colours};
+use super::store_colours::{Thirds, pack, store_colours};
 use crate::engine::cpu::kernels::{MOST_ROWS, Out, Tap, Terms, avx2};
 use crate::engine::cpu::scratch::Ring;
 
@@ -51,7 +51,7 @@ unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out:
     let to_blue = b.start as isize - r.start as isize;
     let bits = _mm_cvtsi32_si128(fraction as i32);
     let flip = _mm512_set1_epi8(flip as i8);
-    let zero = _mm512_setzero_si512();
+    let (zero, thirds) = (_mm512_setzero_si512(), Thirds::new());
     let mut at = 0;
     while at < pixels {
         // The last one ends with the row and may store some pixels again.
@@ -75,7 +75,7 @@ unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out:
             codes[colour] = _mm512_xor_si512(pack(halves[0][colour], halves[1][colour]), flip);
         }
         // SAFETY: 64 pixels from `here` on are inside, by the promise of `store_terms`.
-        unsafe { store_colours(out, here, codes) };
+        unsafe { store_colours(out, here, codes, thirds) };
         at += PIXELS;
     }
 }
