@@ -21,17 +21,25 @@ pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
     unsafe {
         match (terms.luma.len(), terms.chroma.len()) {
             _ if terms.pixels < PIXELS || !alike => (avx2::KERNELS.store_terms)(terms, out),
+            // Half as many rows of chroma, and one more; then as many.
             (..=2, ..=2) => blocks::<2, 2>(terms, out),
             (3, ..=2) => blocks::<3, 2>(terms, out),
             (4, ..=2) => blocks::<4, 2>(terms, out),
-            (..=4, 3) => blocks::<4, 3>(terms, out),
+            (4, 3) => blocks::<4, 3>(terms, out),
             (5, ..=3) => blocks::<5, 3>(terms, out),
             (6, ..=3) => blocks::<6, 3>(terms, out),
-            (..=6, ..=4) => blocks::<6, 4>(terms, out),
+            (6, 4) => blocks::<6, 4>(terms, out),
             (7, ..=4) => blocks::<7, 4>(terms, out),
             (8, ..=4) => blocks::<8, 4>(terms, out),
-            (..=8, 5) => blocks::<8, 5>(terms, out),
+            (8, 5) => blocks::<8, 5>(terms, out),
             (9, ..=5) => blocks::<9, 5>(terms, out),
+            (..=3, ..=3) => blocks::<3, 3>(terms, out),
+            (..=4, ..=4) => blocks::<4, 4>(terms, out),
+            (..=5, ..=5) => blocks::<5, 5>(terms, out),
+            (..=6, ..=6) => blocks::<6, 6>(terms, out),
+            (..=7, ..=7) => blocks::<7, 7>(terms, out),
+            (..=8, ..=8) => blocks::<8, 8>(terms, out),
+            (..=9, ..=9) => blocks::<9, 9>(terms, out),
             (..=MOST_ROWS, ..=MOST_ROWS) => blocks::<MOST_ROWS, MOST_ROWS>(terms, out),
             _ => (avx2::KERNELS.store_terms)(terms, out),
         }
