@@ -46,7 +46,11 @@ impl Digits {
 
     /// Most of them where sums have one bit more after the point until they are done.
     fn finer_down(self) -> usize {
-        if self.fraction < 7 { 0 } else { 2 * self.narrow_down() }
+        match (self.care, self.fraction) {
+            (_, ..7) => 0,
+            (Care::Parts, _) => 3 * self.narrow_down(),
+            (_, _) => 2 * self.narrow_down(),
+        }
     }
 
     /// Most samples along a row that are summed in 16 bits: every product is rounded.

@@ -30,6 +30,8 @@ mod walked;
 mod weighted;
 mod wide;
 
+pub(super) use band::{NEAR, Squares, turn};
+
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx2",
     bytes: vertical::bytes,

@@ -9,9 +9,12 @@ use std::arch::is_x86_feature_detected;
 
 use super::{Kernels, Samples, Way, avx2};
 
+mod band;
 mod gather;
+mod store_coloured;
 mod store_colours;
 mod store_terms;
+mod walked;
 mod weighted;
 
 /// Blocks of 32 outputs, which find their first two samples within 64 bytes.
@@ -32,10 +35,12 @@ const WORDS: Way = Way { run: 16, samples: Samples::Words, pairs: 5, outputs: 14
 
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx512",
+    band: band::band,
     weighted: weighted::weighted,
     ways: &[BYTES, WORDS, Way::NARROW, Way::APART],
     gather: gather::gather,
     store_terms: store_terms::store_terms,
+    store_coloured: store_coloured::store_coloured,
     ..avx2::KERNELS
 };
 

@@ -96,6 +96,12 @@ impl Steps<'_> {
         band.sum.first.wrapping_add((self.first + share) * band.sum.stride)
     }
 
+    /// Source rows of the band.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn count(&self) -> usize {
+        self.ends.last().map_or(0, |end| end - self.start)
+    }
+
     /// Sees that they are those of the band: addresses depend on it.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn check(&self, band: &Band<'_>) {

@@ -17,7 +17,7 @@ const FEWER: usize = 2;
 
 /// Bytes between the rows of a band up to which blocks are faster than whole rows: what the first
 /// table of page addresses covers, beside all else that is in use.
-const NEAR: usize = 30 * 4096;
+pub(in crate::engine::cpu::kernels) const NEAR: usize = 30 * 4096;
 
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
@@ -136,7 +136,8 @@ unsafe fn block<const N: usize, const SIGNED: bool>(
 
 /// Sums of a block, for each vector of bytes those at even and those at odd places, sixteen rows of
 /// each.
-pub(super) type Squares<const N: usize> = [[[MaybeUninit<__m256i>; LANES]; 2]; N];
+pub(in crate::engine::cpu::kernels) type Squares<const N: usize> =
+    [[[MaybeUninit<__m256i>; LANES]; 2]; N];
 
 /// Turns a block's sums into columns.
 ///
@@ -144,7 +145,10 @@ pub(super) type Squares<const N: usize> = [[[MaybeUninit<__m256i>; LANES]; 2]; N
 /// All of them are written, and there is room for `32 * N` columns.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-pub(super) unsafe fn turn<const N: usize>(squares: &Squares<N>, columns: *mut i16) {
+pub(in crate::engine::cpu::kernels) unsafe fn turn<const N: usize>(
+    squares: &Squares<N>,
+    columns: *mut i16,
+) {
     for (index, square) in squares.iter().enumerate() {
         for (part, rows) in square.iter().enumerate() {
             // SAFETY: the caller's promise.
