@@ -28,7 +28,7 @@
 //! |---|---|---|
 //! | `u8`, `i8` | 1 code | 2 codes |
 //! | `f32` | 0.3 of a code; with [`Filter::Bicubic`] and [`Filter::Lanczos3`] 0.5 | the same |
-//! | `f32` whose codes are more than 0.0125 apart | 0.114 of a code, with every filter | as above |
+//! | `f32` whose codes are more than 0.0125 apart | 0.114 of a code; with [`Filter::Lanczos3`] 0.142 | as above |
 //! | `f16`, `bf16` | as `f32`, and the last bit of the type | the same |
 //!
 //! A code is one of 256 steps of a channel, and a normalisation makes `scale / std` of it. So in the
@@ -37,10 +37,13 @@
 //! | [`Normalize`] | a code is | within |
 //! |---|---|---|
 //! | [`Normalize::scale`] of 1/255, 0 to 1 | 0.0039 | 0.0012; with [`Filter::Bicubic`] and [`Filter::Lanczos3`] 0.002 |
-//! | [`Normalize::IMAGENET`], -2.1 to 2.6 | 0.0175 | 0.002, with every filter |
+//! | [`Normalize::IMAGENET`], -2.1 to 2.6 | 0.0175 | 0.002; with [`Filter::Lanczos3`], at edges from black to white, 0.0025 |
 //!
 //! On every processor (AVX2, NEON, neither) 8-bit results are the same, bit by bit; those
-//! that are quantised may differ by one where two codes are equally near.
+//! that are quantised may differ by one where two codes are equally near. Processors with AVX-512
+//! (VBMI and VNNI) resize in another order where that is faster, and may differ by one as well:
+//! the environment variable `TENURE_IMAGE_KERNELS` names the instructions to use (`avx512`, `avx2`,
+//! `neon`, `portable`) instead of the best that there are, and `avx2` gives the results of all others.
 //!
 //! Samples of chroma that pixels share lie where [`Siting`] says: unless told otherwise as video has
 //! them for limited range, and as JPEG has them for full range. Filters go through them as through

@@ -44,6 +44,21 @@ fn tells() {
         Ok(_) => println!("converted"),
         Err(error) => println!("refused: {error}"),
     }
+    for how in explain(&processor).iter().filter_map(|said| said.verdict.as_ref().ok()) {
+        println!("how: {how}");
+    }
+}
+
+#[test]
+fn the_environment_names_instructions() {
+    let plain = told(&[("TENURE_IMAGE_KERNELS", " Portable")]);
+    assert!(plain.contains("with portable kernels") && plain.contains("converted"), "{plain}");
+    let usual = told(&[("TENURE_IMAGE_KERNELS", "")]);
+    let how = |said: &str| said.lines().find(|line| line.contains(" kernels")).map(str::to_owned);
+    assert_eq!(how(&usual), how(&told(&[])));
+    let wrong = told(&[("TENURE_IMAGE_KERNELS", "mmx")]);
+    assert!(wrong.contains("refused: unknown instruction set `mmx`: "), "{wrong}");
+    assert!(wrong.contains("portable"), "{wrong}");
 }
 
 #[test]

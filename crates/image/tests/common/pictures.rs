@@ -192,6 +192,7 @@ pub(crate) fn tolerance(dtype: DType, convert: &Convert, value: f64, codes: f64)
     let least = convert.normalize.std.into_iter().fold(f32::INFINITY, f32::min);
     let code = f64::from(convert.normalize.scale) / f64::from(least);
     let fraction = match convert.filter {
+        Filter::Lanczos3 if codes <= 1.0 && code.abs() > 0.0125 => 0.142,
         _ if codes <= 1.0 && code.abs() > 0.0125 => 0.114,
         Filter::Bicubic | Filter::Lanczos3 => 0.5,
         _ => 0.3,

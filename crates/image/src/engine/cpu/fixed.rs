@@ -36,7 +36,7 @@ impl Digits {
     /// half of which is known.
     fn narrow_down(self) -> usize {
         match (self.care, self.fraction) {
-            (Care::SmallParts, 7..) => 12,
+            (Care::SmallParts, 7..) => 8,
             (Care::SmallParts, _) => 2,
             (Care::Parts, 7..) => 32,
             (Care::Codes, 7..) => 64,
@@ -53,9 +53,14 @@ impl Digits {
         }
     }
 
-    /// Most samples along a row that are summed in 16 bits: every product is rounded.
+    /// Most samples along a row that are summed in 16 bits: every product is rounded, and all to the
+    /// same side where samples and weights are alike.
     fn narrow_along(self) -> usize {
-        if self.care == Care::SmallParts && self.fraction < 7 { 2 } else { 16 }
+        match (self.care, self.fraction) {
+            (Care::SmallParts, ..7) => 2,
+            (Care::SmallParts, _) => 6,
+            (_, _) => 16,
+        }
     }
 }
 
@@ -166,8 +171,9 @@ impl Horizontal {
         let above_one = taps.count > 1 && taps.weights.iter().any(|weight| *weight > 1.0001);
         let wide = taps.count > digits.narrow_along() || above_one;
         // Sums of 16 bits are rounded one by one; sums of 32 bits leave 16 to weights, one less
-        // since weights below zero let the others sum to more than one.
-        let bits = if wide { room(taps, 15, 32767.0) } else { 15 };
+        // since weights below zero let the others sum to more than one. One itself, which many
+        // tables have and which does not fit, is a little less here too.
+        let bits = if wide { room(taps, 15, 32768.0 + 0.5) } else { 15 };
         let count = if wide { taps.count.next_multiple_of(2) } else { taps.count };
         let repeated = if wide { 1 } else { 2 };
         let narrowed =

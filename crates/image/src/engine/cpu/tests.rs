@@ -209,6 +209,33 @@ fn larger_and_a_little_smaller() {
 }
 
 #[test]
+fn wide_and_up_to_four_times_smaller() {
+    use PixelFormat::*;
+    let antialiased = Convert::new().with_filter(Filter::Antialiased);
+    let sizes = [((700, 9), (300, 4)), ((640, 13), (200, 4)), ((580, 30), (149, 8))];
+    let sizes = sizes.into_iter().chain([((290, 12), (150, 6)), ((300, 21), (257, 20))]);
+    for (size, into) in sizes {
+        for from in [Nv12, Nv21, Nv16, Nv24, I420, Grey, PlanarRgb, Yuyv, Rgba] {
+            for to in [Rgb, Bgr, PlanarRgb, Rgba, Grey, Nv12] {
+                compare_sizes(size, into, from, to, &antialiased);
+            }
+        }
+    }
+    for left in [0, 1, 62, 63] {
+        let cropped = antialiased.clone().with_crop(Region::new(left, 1, 400, 20));
+        compare_sizes((463, 22), (160, 7), Nv12, Rgb, &cropped);
+        compare_sizes((463, 22), (150, 7), Yuyv, Rgb, &cropped.with_flips(true, true));
+    }
+    // Kernels that gather many samples do so.
+    let gathers_more = kernels::all().any(|kernels| kernels.ways.iter().any(|way| way.pairs > 2));
+    let best = kernels::named(None).unwrap();
+    let (source, target) = (image(640, 12, Nv12, DType::U8), image(200, 4, Rgb, DType::U8));
+    let job = Job::new(&source, &target, &antialiased).unwrap();
+    let pass = &Prepared::new(&job.recipe, best.ways).passes[0];
+    assert_eq!(pass.gathered.as_ref().is_some_and(|all| all.terms), gathers_more);
+}
+
+#[test]
 fn one_colour_stays_one_colour() {
     use PixelFormat::{Nv12, Nv24, Rgb};
     // Sums of as many rows as 16 bits are enough for, and with a bit more: all lose the same.
