@@ -35,6 +35,7 @@ pub(crate) enum Samples {
     /// the place of the one before it. Tables have no place for it.
     Apart,
     /// All in one window; as words, weights in one part.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only AVX-512 does so"))]
     Words,
 }
 
@@ -211,6 +212,7 @@ impl Gather {
     }
 
     /// Blocks of outputs, for each of which there are windows and a table.
+    #[cfg(target_arch = "x86_64")]
     #[inline]
     pub(crate) fn blocks(&self) -> usize {
         self.blocks
@@ -233,6 +235,7 @@ pub(crate) struct Gathering<'a> {
     pub(crate) matrix: Option<&'a FixedMatrix>,
     pub(crate) half: i16,
     /// Bytes from each row to one that is wanted soon, which may be fetched already.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others fetch nothing"))]
     pub(crate) ahead: usize,
 }
 

@@ -42,7 +42,7 @@ unsafe fn gather_pairs<const PAIRS: usize, const APART: bool>(
             (Some(matrix), [a, b], [to_a, to_b]) => {
                 let factor = _mm256_set1_epi16(matrix.rows[0][0]);
                 let (to_a, to_b) = (numbers.add(*to_a), numbers.add(*to_b));
-                each::<PAIRS, APART, 2>(gather, [*a, *b], |block, [a, b]| {
+                each::<PAIRS, APART, 2>(gather, gathering, [*a, *b], |block, [a, b]| {
                     put(to_a, block, _mm256_mulhrs_epi16(a, factor));
                     put(to_b, block, _mm256_mulhrs_epi16(b, factor));
                 });
@@ -57,7 +57,7 @@ unsafe fn gather_pairs<const PAIRS: usize, const APART: bool>(
                     let add = matrix.offset[colour].wrapping_add(gathering.half);
                     offset[colour] = _mm256_set1_epi16(add);
                 }
-                each::<PAIRS, APART, 2>(gather, [*u, *v], |block, [u, v]| {
+                each::<PAIRS, APART, 2>(gather, gathering, [*u, *v], |block, [u, v]| {
                     let (by_u, by_v) =
                         (_mm256_mulhrs_epi16(u, green.0), _mm256_mulhrs_epi16(v, green.1));
                     let all = [
@@ -74,14 +74,14 @@ unsafe fn gather_pairs<const PAIRS: usize, const APART: bool>(
                 let factor = _mm256_set1_epi16(matrix.rows[0][0]);
                 for (row, to) in luma.iter().zip(to) {
                     let to = numbers.add(*to);
-                    each::<PAIRS, APART, 1>(gather, [*row], |block, [luma]| {
+                    each::<PAIRS, APART, 1>(gather, gathering, [*row], |block, [luma]| {
                         put(to, block, _mm256_mulhrs_epi16(luma, factor));
                     });
                 }
             }
             (None, [a, b], [to_a, to_b]) => {
                 let (to_a, to_b) = (numbers.add(*to_a), numbers.add(*to_b));
-                each::<PAIRS, APART, 2>(gather, [*a, *b], |block, [a, b]| {
+                each::<PAIRS, APART, 2>(gather, gathering, [*a, *b], |block, [a, b]| {
                     put(to_a, block, a);
                     put(to_b, block, b);
                 });
@@ -89,7 +89,9 @@ unsafe fn gather_pairs<const PAIRS: usize, const APART: bool>(
             (None, from, to) => {
                 for (row, to) in from.iter().zip(to) {
                     let to = numbers.add(*to);
-                    each::<PAIRS, APART, 1>(gather, [*row], |block, [a]| put(to, block, a));
+                    each::<PAIRS, APART, 1>(gather, gathering, [*row], |block, [a]| {
+                        put(to, block, a)
+                    });
                 }
             }
         }
@@ -113,10 +115,11 @@ unsafe fn put(out: *mut i16, block: usize, numbers: __m256i) {
 #[inline]
 unsafe fn each<const PAIRS: usize, const APART: bool, const PARTS: usize>(
     gather: &Gather,
+    gathering: &Gathering<'_>,
     rows: [*const u8; PARTS],
     then: impl Fn(usize, [__m256i; PARTS]),
 ) {
-    let step = usize::from(gather.step);
+    let (step, ahead) = (usize::from(gather.step), gathering.ahead);
     for block in 0..gather.blocks() {
         // SAFETY: two windows and a table for each block.
         let (low, high, table) = unsafe {
@@ -126,6 +129,11 @@ unsafe fn each<const PAIRS: usize, const APART: bool, const PARTS: usize>(
         };
         // SAFETY: parts of a table are vectors.
         let part_of = |at: usize| unsafe { _mm256_loadu_si256(table.add(at).cast()) };
+        for part in 0..PARTS {
+            // The window of the second half lies in the same line as this one, or in the next, which
+            // is fetched with the block after.
+            _mm_prefetch::<_MM_HINT_T0>(rows[part].wrapping_add(low + ahead).cast());
+        }
         let places = part_of(0);
         // The same places, of second samples.
         let others =
