@@ -11,6 +11,7 @@ use super::{Kernels, Samples, Way, avx2};
 
 mod band;
 mod gather;
+mod mixed;
 mod store_coloured;
 mod store_colours;
 mod store_terms;
@@ -39,6 +40,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     weighted: weighted::weighted,
     ways: &[BYTES, WORDS, Way::NARROW, Way::APART],
     gather: gather::gather,
+    mixed: mixed::mixed,
     store_terms: store_terms::store_terms,
     store_coloured: store_coloured::store_coloured,
     ..avx2::KERNELS

@@ -8,45 +8,44 @@ use std::arch::x86_64::*;
 
 use crate::engine::cpu::kernels::Out;
 
+/// Whether 64 numbers that are packed are two halves, or those at even places and those at odd ones.
+pub(super) const HALVES: bool = false;
+pub(super) const EVEN_AND_ODD: bool = true;
+
 /// Numbers of 64 pixels as bytes, in the order that [`store_colours`] wants.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
-pub(super) fn pack(low: __m512i, high: __m512i) -> __m512i {
-    _mm512_packus_epi16(low, high)
+pub(super) fn pack(one: __m512i, other: __m512i) -> __m512i {
+    _mm512_packus_epi16(one, other)
 }
 
-/// Where [`pack`] puts a pixel: eight of the low numbers, eight of the high ones, and so on.
-const fn packed(pixel: usize) -> u8 {
-    let (eight, half) = (pixel % 32 / 8, pixel / 32);
-    (16 * eight + 8 * half + pixel % 8) as u8
+/// Where [`pack`] puts a pixel: eight of the one numbers, eight of the other ones, and so on.
+const fn packed(dealt: bool, pixel: usize) -> u8 {
+    let (number, other) = if dealt { (pixel / 2, pixel % 2) } else { (pixel % 32, pixel / 32) };
+    (16 * (number / 8) + 8 * other + number % 8) as u8
 }
 
 /// Pixels in rising order.
-const RISING: [u8; 64] = {
+const fn rising(dealt: bool) -> [u8; 64] {
     let mut places = [0; 64];
     let mut pixel = 0;
     while pixel < 64 {
-        places[pixel] = packed(pixel);
+        places[pixel] = packed(dealt, pixel);
         pixel += 1;
     }
     places
-};
+}
 
 /// For each colour which pixel is at each place of the vector that has the colour there.
-const BETWEEN: [[u8; 64]; 3] = {
+const fn between_each_other(dealt: bool) -> [[u8; 64]; 3] {
     let mut places = [[0; 64]; 3];
-    let mut at = 0;
-    while at < 64 {
-        let mut vector = 0;
-        while vector < 3 {
-            let byte = 64 * vector + at;
-            places[byte % 3][at] = packed(byte / 3);
-            vector += 1;
-        }
-        at += 1;
+    let mut byte = 0;
+    while byte < 192 {
+        places[byte % 3][byte % 64] = packed(dealt, byte / 3);
+        byte += 1;
     }
     places
-};
+}
 
 /// Every third byte, from the first, the second and the third on.
 #[derive(Clone, Copy)]
@@ -76,22 +75,27 @@ fn permuted(bytes: __m512i, places: &'static [u8; 64]) -> __m512i {
 /// There must be room for them.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
-pub(super) unsafe fn store_colours(out: Out, at: usize, codes: [__m512i; 3], thirds: Thirds) {
+pub(super) unsafe fn store_colours<const DEALT: bool>(
+    out: Out,
+    at: usize,
+    codes: [__m512i; 3],
+    thirds: Thirds,
+) {
     let [red, green, blue] = codes;
     // SAFETY: the caller's promise.
     unsafe {
         match out {
             Out::Planes(planes) => {
                 for plane in 0..3 {
-                    let bytes = permuted(codes[plane], &RISING);
+                    let bytes = permuted(codes[plane], const { &rising(DEALT) });
                     _mm512_storeu_si512(planes[plane].add(at).cast(), bytes);
                 }
             }
             Out::Packed { at: first, blue_first: false } => {
-                between(first.add(3 * at), [red, green, blue], thirds);
+                between::<DEALT>(first.add(3 * at), [red, green, blue], thirds);
             }
             Out::Packed { at: first, blue_first: true } => {
-                between(first.add(3 * at), [blue, green, red], thirds);
+                between::<DEALT>(first.add(3 * at), [blue, green, red], thirds);
             }
         }
     }
@@ -101,10 +105,14 @@ pub(super) unsafe fn store_colours(out: Out, at: usize, codes: [__m512i; 3], thi
 /// There must be room for 192 bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
-unsafe fn between(out: *mut u8, [a, b, c]: [__m512i; 3], Thirds(thirds): Thirds) {
-    let a = permuted(a, &BETWEEN[0]);
-    let b = permuted(b, &BETWEEN[1]);
-    let c = permuted(c, &BETWEEN[2]);
+unsafe fn between<const DEALT: bool>(
+    out: *mut u8,
+    [a, b, c]: [__m512i; 3],
+    Thirds(thirds): Thirds,
+) {
+    let a = permuted(a, const { &between_each_other(DEALT)[0] });
+    let b = permuted(b, const { &between_each_other(DEALT)[1] });
+    let c = permuted(c, const { &between_each_other(DEALT)[2] });
     for vector in 0..3 {
         // The byte at place `p` of this vector is of colour `(vector + p) % 3`.
         let [second, third] = [thirds[(4 - vector) % 3], thirds[(5 - vector) % 3]];

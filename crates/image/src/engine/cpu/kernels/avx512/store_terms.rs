@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::store_colours::{Thirds, pack, store_colours};
+use super::store_colours::{HALVES, Thirds, pack, store_colours};
 use crate::engine::cpu::kernels::{MOST_ROWS, Out, Tap, Terms, avx2};
 use crate::engine::cpu::scratch::Ring;
 
@@ -83,7 +83,7 @@ unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out:
             codes[colour] = _mm512_xor_si512(pack(halves[0][colour], halves[1][colour]), flip);
         }
         // SAFETY: 64 pixels from `here` on are inside, by the promise of `store_terms`.
-        unsafe { store_colours(out, here, codes, thirds) };
+        unsafe { store_colours::<HALVES>(out, here, codes, thirds) };
         at += PIXELS;
     }
 }

@@ -1,0 +1,97 @@
+//! Luma in bytes with chroma that two pixels share, through a matrix and stored as bytes.
+#![expect(unsafe_code, reason = "vector loads by address")]
+
+use std::arch::x86_64::*;
+
+use super::store_colours::{EVEN_AND_ODD, Thirds, pack, store_colours};
+use crate::engine::cpu::kernels::{ChromaRow, Mixed, Out, avx2, portable};
+
+/// Pixels that are stored together.
+const PIXELS: usize = 64;
+
+/// # Safety
+/// The processor must have AVX-512; see [`super::Kernels`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
+    assert!(mixed.chroma.holds(mixed.pixels));
+    let shared = !matches!(mixed.chroma, ChromaRow::Whole(_)) && mixed.matrix.is_to_rgb();
+    // SAFETY: the caller's promise, and chroma rows are long enough.
+    unsafe {
+        match *rows {
+            [one] if shared => blocks(mixed, [one]),
+            // Six rows that are written at once take longer than chroma that is computed twice.
+            [one @ (_, Out::Planes(_)), two] if shared => {
+                blocks(mixed, [one]);
+                blocks(mixed, [two]);
+            }
+            [one, two] if shared => blocks(mixed, [one, two]),
+            _ => (avx2::KERNELS.mixed)(mixed, rows),
+        }
+    }
+}
+
+/// Blocks of 64 pixels, the rest one by one.
+///
+/// # Safety
+/// As [`mixed`], with chroma rows as long as the pixels need, each sample of two pixels.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+#[inline]
+unsafe fn blocks<const ROWS: usize>(mixed: Mixed<'_>, rows: [(*const u8, Out); ROWS]) {
+    let Mixed { chroma, matrix, flip, pixels } = mixed;
+    let [red, green, blue] = matrix.rows;
+    let luma_part = _mm512_set1_epi16(red[0]);
+    let (red_v, blue_u) = (_mm512_set1_epi16(red[2]), _mm512_set1_epi16(blue[1]));
+    let (green_u, green_v) = (_mm512_set1_epi16(green[1]), _mm512_set1_epi16(green[2]));
+    let mut offset = [luma_part; 3];
+    for colour in 0..3 {
+        // Half of a code is part of it.
+        offset[colour] = _mm512_set1_epi16(matrix.offset[colour] + 16);
+    }
+    let (zero, byte) = (_mm512_setzero_si512(), _mm512_set1_epi16(255));
+    let (flip, thirds) = (_mm512_set1_epi8(flip as i8), Thirds::new());
+    let whole = pixels / PIXELS * PIXELS;
+    for at in (0..whole).step_by(PIXELS) {
+        // SAFETY: the chroma samples of 64 pixels, from `at` on.
+        let (u, v) = unsafe {
+            match chroma {
+                ChromaRow::Whole([u, v]) | ChromaRow::Halved([u, v]) => {
+                    let load = |row: &[i16]| _mm512_loadu_si512(row.as_ptr().add(at / 2).cast());
+                    (load(u), load(v))
+                }
+                ChromaRow::Bytes { at: first, red_first } => {
+                    let both = _mm512_loadu_si512(first.add(at).cast());
+                    let first = _mm512_slli_epi16::<7>(_mm512_and_si512(both, byte));
+                    let second = _mm512_slli_epi16::<7>(_mm512_srli_epi16::<8>(both));
+                    if red_first { (second, first) } else { (first, second) }
+                }
+            }
+        };
+        let by_both =
+            _mm512_add_epi16(_mm512_mulhrs_epi16(u, green_u), _mm512_mulhrs_epi16(v, green_v));
+        let shares = [
+            _mm512_add_epi16(_mm512_mulhrs_epi16(v, red_v), offset[0]),
+            _mm512_add_epi16(by_both, offset[1]),
+            _mm512_add_epi16(_mm512_mulhrs_epi16(u, blue_u), offset[2]),
+        ];
+        for row in 0..ROWS {
+            let (luma, out) = rows[row];
+            // SAFETY: 64 bytes of luma from `at` on.
+            let y = unsafe { _mm512_loadu_si512(luma.add(at).cast()) };
+            let luma = |x: __m512i| _mm512_mulhrs_epi16(_mm512_srli_epi16::<1>(x), luma_part);
+            let even = luma(_mm512_slli_epi16::<8>(y));
+            let odd = luma(_mm512_andnot_si512(byte, y));
+            let mut codes = [zero; 3];
+            for colour in 0..3 {
+                let even = _mm512_srai_epi16::<5>(_mm512_add_epi16(even, shares[colour]));
+                let odd = _mm512_srai_epi16::<5>(_mm512_add_epi16(odd, shares[colour]));
+                codes[colour] = _mm512_xor_si512(pack(even, odd), flip);
+            }
+            // SAFETY: room for 64 pixels from `at` on.
+            unsafe { store_colours::<EVEN_AND_ODD>(out, at, codes, thirds) };
+        }
+    }
+    for (luma, out) in rows {
+        // SAFETY: the caller's promise.
+        unsafe { portable::mixed_from(mixed, luma, out, whole) }
+    }
+}
