@@ -29,7 +29,8 @@ pub struct ImageProcessorConfig {
     /// first needed, takes DMA-BUFs that are not mapped for the CPU. With `gl` alone nothing
     /// falls back to the CPU: what OpenGL cannot do is an error that says why.
     pub engines: Option<Vec<EngineKind>>,
-    /// Threads of the CPU engine: 1 for the calling thread alone, more for threads of its own.
+    /// Threads of the CPU engine, which uses the best instructions that the processor has, or those
+    /// that the environment variable `TENURE_IMAGE_KERNELS` names: 1 for the calling thread alone, more for threads of its own.
     /// If `None`, as many as the processor has cores, shared by all processors of the program.
     pub threads: Option<usize>,
 }
@@ -55,7 +56,8 @@ impl ImageProcessor {
     /// [`ImageProcessorConfig::engines`] tells which and in which order.
     ///
     /// # Errors
-    /// If `TENURE_IMAGE_ENGINE` names an engine that is not known.
+    /// If `TENURE_IMAGE_ENGINE` names an engine that is not known, or `TENURE_IMAGE_KERNELS`
+    /// instructions that this processor does not have.
     pub fn new() -> Result<ImageProcessor> {
         ImageProcessor::with_config(&ImageProcessorConfig::default())
     }

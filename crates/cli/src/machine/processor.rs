@@ -94,6 +94,8 @@ fn features() -> Vec<&'static str> {
         ("f16c", has!("f16c")),
         ("avx512f", has!("avx512f")),
         ("avx512bw", has!("avx512bw")),
+        ("avx512vbmi", has!("avx512vbmi")),
+        ("avx512vnni", has!("avx512vnni")),
         ("avx512fp16", has!("avx512fp16")),
     ])
 }
