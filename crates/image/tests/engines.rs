@@ -57,7 +57,10 @@ fn the_environment_names_instructions() {
     let how = |said: &str| said.lines().find(|line| line.contains(" kernels")).map(str::to_owned);
     assert_eq!(how(&usual), how(&told(&[])));
     let wrong = told(&[("TENURE_IMAGE_KERNELS", "mmx")]);
-    assert!(wrong.contains("refused: unknown instruction set `mmx`: "), "{wrong}");
+    assert!(
+        wrong.contains("refused: unknown instruction set of this processor `mmx`: "),
+        "{wrong}"
+    );
     assert!(wrong.contains("portable"), "{wrong}");
 }
 

@@ -1,8 +1,9 @@
 //! Pictures that become larger, or a little smaller: rows are resized along first, and stay rows.
 //!
 //! Eight neighbouring outputs are made of samples within sixteen bytes then, or sixteen and more
-//! within 64, which one instruction gathers. Every source row is resized once, when an output row first needs it, and kept until the
-//! last that does is made: nothing is turned into columns and back.
+//! within 64, which one instruction gathers. Every source row is resized once, when an output row
+//! first needs it, and kept until the last that does is made: nothing is turned into columns and
+//! back.
 #![expect(unsafe_code, reason = "hands addresses of held rows to kernels")]
 
 use std::ops::Range;

@@ -15,7 +15,8 @@ pub(crate) struct Way {
     pub(crate) run: usize,
     pub(crate) window: usize,
     pub(crate) samples: Samples,
-    /// Most pairs of samples of an output: more take longer than columns do.
+    /// Most pairs of samples of an output: more take longer than columns do. By bytes no more than
+    /// two: products with the smaller parts of weights are summed in 16 bits.
     pub(crate) pairs: usize,
     /// Most source rows of an output row, for the same reason.
     pub(crate) rows: usize,
@@ -192,10 +193,6 @@ impl Gather {
     /// point as sums.
     pub(crate) const SMALL_BITS: u32 = 6;
 
-    /// Pairs whose products with smaller parts are summed before they lose these bits: more would
-    /// not fit in 16 bits.
-    pub(super) const SMALL_PAIRS: usize = 2;
-
     /// A place that no sample is taken from.
     pub(crate) const NOWHERE: u8 = 0x80;
 
@@ -243,7 +240,7 @@ pub(crate) struct Gathering<'a> {
 pub(crate) const MOST_ROWS: usize = 16;
 
 /// Sums of rows, as `weighted` makes them, that together are bytes of red, green and blue.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Terms<'a> {
     pub(crate) numbers: &'a [i16],
     /// Kept rows of what luma is in all colours, and of what chroma is in each of them, half of a

@@ -57,9 +57,6 @@ unsafe fn sum(gather: &Gather, row: *const u8, output: usize) -> i16 {
                 continue;
             }
         };
-        if index % (2 * Gather::SMALL_PAIRS) == 0 {
-            large += std::mem::take(&mut small) >> Gather::SMALL_BITS;
-        }
         large += i32::from(table[weights + element]) * sample;
         small += i32::from(table[weights + way.lane() + element]) * sample;
     }
