@@ -42,8 +42,9 @@
 //! On every processor (AVX2, NEON, neither) 8-bit results are the same, bit by bit; those
 //! that are quantised may differ by one where two codes are equally near. Processors with AVX-512
 //! (VBMI and VNNI) resize in another order where that is faster, and may differ by one as well:
-//! the environment variable `TENURE_IMAGE_KERNELS` names the instructions to use (`avx512`, `avx2`,
-//! `neon`, `portable`) instead of the best that there are, and `avx2` gives the results of all others.
+//! the environment variable `TENURE_IMAGE_KERNELS` names the instructions to use (`avx512`, `zen4`,
+//! which are the same as AMD's Zen 4 wants them, `avx2`, `neon`, `portable`) instead of the best that
+//! there are, and `avx2` gives the results of all others.
 //!
 //! Samples of chroma that pixels share lie where [`Siting`] says: unless told otherwise as video has
 //! them for limited range, and as JPEG has them for full range. Filters go through them as through

@@ -43,10 +43,13 @@ fn other_instructions_agree_with_the_definition() {
     use std::arch::is_x86_feature_detected;
     use std::process::Command;
 
-    for name in ["avx2", "portable"] {
-        if name == "avx2" && !is_x86_feature_detected!("avx2") {
-            continue;
-        }
+    let long = is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512vnni");
+    let short = is_x86_feature_detected!("avx2");
+    let all = [("avx512", long), ("zen4", long), ("avx2", short), ("portable", true)];
+    for (name, _) in all.into_iter().filter(|(_, available)| *available) {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["the_cpu_agrees_with_the_definition", "normalised_floats"]);
         command.env("TENURE_IMAGE_KERNELS", name).env("PROPTEST_CASES", "150");

@@ -115,7 +115,7 @@ impl Cpu {
             if index == strips {
                 // Last, because it is small: whoever is first done with strips has time for it.
                 // SAFETY: the destination is held to write, and no strip touches this part.
-                return unsafe { fill::fill(recipe, target.planes()) };
+                return unsafe { fill::fill(recipe, self.kernels, target.planes()) };
             }
             self.with_workspace(|workspace| {
                 // SAFETY: both images are held until this function's caller is done, they are of

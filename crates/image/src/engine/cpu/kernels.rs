@@ -197,6 +197,9 @@ impl Out {
     }
 }
 
+/// Bytes that are stored again and again: as many as pixels of every length divide.
+pub(crate) type Pattern = [u8; 192];
+
 /// The loops of one instruction set.
 ///
 /// # Safety of all of them
@@ -264,15 +267,18 @@ pub(crate) struct Kernels {
     pub(crate) store_real: unsafe fn(Finished<'_>, &Scale, Real, *mut u8),
     /// Rows through a matrix, as scaled numbers.
     pub(crate) store_coloured: unsafe fn(Coloured<'_>, Real, Out),
+    /// The pattern over as many bytes, the last time perhaps not all of it.
+    pub(crate) fill: unsafe fn(&Pattern, *mut u8, usize),
 }
 
 /// The loops that this processor can run, the best first.
 pub(crate) fn all() -> impl Iterator<Item = &'static Kernels> {
     #[cfg(target_arch = "x86_64")]
-    let own = [
-        avx512::available().then_some(&avx512::KERNELS),
-        avx2::available().then_some(&avx2::KERNELS),
-    ];
+    let own = {
+        let [best, other] = avx512::in_order();
+        let long = |kernels| avx512::available().then_some(kernels);
+        [long(best), long(other), avx2::available().then_some(&avx2::KERNELS)]
+    };
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     let own = [neon::available().then_some(&neon::KERNELS)];
     #[cfg(not(any(

@@ -10,6 +10,7 @@ use super::{Kernels, Way};
 
 mod band;
 mod between;
+mod fill;
 mod finish;
 mod gather;
 mod horizontal;
@@ -31,6 +32,7 @@ mod weighted;
 mod wide;
 
 pub(super) use band::{NEAR, Squares, turn};
+pub(super) use finish::store_columns;
 
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx2",
@@ -58,6 +60,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
     store_coloured: store_coloured::store_coloured,
+    fill: fill::fill,
 };
 
 /// Whether the processor has the instructions.

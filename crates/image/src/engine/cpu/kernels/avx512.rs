@@ -6,10 +6,12 @@
 #![expect(clippy::needless_range_loop, reason = "vectors pass through no iterator")]
 
 use std::arch::is_x86_feature_detected;
+use std::arch::x86_64::__cpuid;
 
 use super::{Kernels, Samples, Way, avx2};
 
 mod band;
+mod finish;
 mod gather;
 mod mixed;
 mod store_coloured;
@@ -36,21 +38,47 @@ const WORDS: Way = Way { run: 16, samples: Samples::Words, pairs: 5, outputs: 14
 
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx512",
-    band: band::band,
+    band: band::band::<4>,
     weighted: weighted::weighted,
     ways: &[BYTES, WORDS, Way::NARROW, Way::APART],
     gather: gather::gather,
     mixed: mixed::mixed,
+    store_columns: Some(finish::store_columns),
     store_terms: store_terms::store_terms,
     store_coloured: store_coloured::store_coloured,
     ..avx2::KERNELS
 };
+
+/// For processors that do the halves of long vectors one after the other: columns of short ones are
+/// faster there than samples that are gathered as words, and long ones pay for fewer rows.
+pub(crate) static ZEN4: Kernels = Kernels {
+    name: "zen4",
+    band: band::band::<2>,
+    ways: &[BYTES, Way::NARROW, Way::APART],
+    ..KERNELS
+};
+
+/// Both, the better one for this processor first.
+pub(crate) fn in_order() -> [&'static Kernels; 2] {
+    if is_zen4() { [&ZEN4, &KERNELS] } else { [&KERNELS, &ZEN4] }
+}
+
+/// Whether this is an AMD processor of the family that has AVX-512 in halves.
+fn is_zen4() -> bool {
+    const FAMILY: u32 = 0x19;
+    let (maker, version) = (__cpuid(0), __cpuid(1).eax);
+    let maker = [maker.ebx, maker.edx, maker.ecx].map(u32::to_le_bytes);
+    // The family is the sum of two fields.
+    let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
+    maker.as_flattened() == b"AuthenticAMD" && family == FAMILY
+}
 
 /// Whether the processor has the instructions.
 pub(crate) fn available() -> bool {
     avx2::available()
         && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512vbmi")
         && is_x86_feature_detected!("avx512vnni")
 }

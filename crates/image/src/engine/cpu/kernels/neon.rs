@@ -6,7 +6,7 @@
 
 use std::arch::is_aarch64_feature_detected;
 
-use super::{Kernels, Way};
+use super::{Kernels, Way, portable};
 
 mod band;
 mod finish;
@@ -54,6 +54,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
     store_coloured: store_coloured::store_coloured,
+    fill: portable::fill::fill,
 };
 
 /// Whether the processor has the instructions.

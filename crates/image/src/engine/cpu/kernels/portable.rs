@@ -7,6 +7,7 @@ use super::{Along, ChromaRow, Finished, Kernels, Mixed, Out, Place, Real, Scale,
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 
 pub(super) mod coloured;
+pub(super) mod fill;
 pub(super) mod gather;
 pub(super) mod terms;
 pub(super) mod uniform;
@@ -41,6 +42,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     store_bytes,
     store_real,
     store_coloured: coloured::store_coloured,
+    fill: fill::fill,
 };
 
 #[inline(always)]

@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "vector loads and stores by address")]
 
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 use super::pixel::{ANY_MATRIX, NOTHING, Step, TO_RGB};
 use crate::engine::cpu::fixed::LANES;
@@ -12,7 +13,12 @@ use crate::engine::cpu::kernels::{Columns, Out};
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn store_columns(columns: Columns<'_>, out: Out, strides: [usize; 3]) {
+#[inline]
+pub(in crate::engine::cpu::kernels) unsafe fn store_columns(
+    columns: Columns<'_>,
+    out: Out,
+    strides: [usize; 3],
+) {
     let Columns { from, pixels, matrix, .. } = columns;
     assert!(pixels >= LANES);
     for part in from {
@@ -31,9 +37,12 @@ pub(super) unsafe fn store_columns(columns: Columns<'_>, out: Out, strides: [usi
 /// # Safety
 /// As [`store_columns`], with at least sixteen columns.
 #[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
 unsafe fn squares<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usize; 3]) {
     let step = Step::new(columns.matrix, columns.fraction);
     let (rows, flip) = (columns.rows, columns.flip);
+    // In one place for all squares: cleared for each, it would cost a twentieth of the whole.
+    let mut codes: Codes = [MaybeUninit::uninit(); 3 * LANES / 2];
     let mut at = 0;
     while at < columns.pixels {
         // The last one ends with the row and may store some pixels again.
@@ -42,18 +51,18 @@ unsafe fn squares<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usiz
         unsafe {
             match out {
                 Out::Planes(planes) => {
-                    let codes = codes::<KIND, PLANES>(&step, &columns.from, here, flip);
+                    make::<KIND, PLANES>(&step, &columns.from, here, flip, &mut codes);
                     for plane in 0..3 {
                         let (first, stride) = (planes[plane].add(here), strides[plane]);
                         store_rows::<false, true>(&codes, [plane, plane], first, stride, rows);
                     }
                 }
                 Out::Packed { at: first, blue_first } => {
-                    let codes = if blue_first {
-                        codes::<KIND, BLUE_FIRST>(&step, &columns.from, here, flip)
+                    if blue_first {
+                        make::<KIND, BLUE_FIRST>(&step, &columns.from, here, flip, &mut codes);
                     } else {
-                        codes::<KIND, RED_FIRST>(&step, &columns.from, here, flip)
-                    };
+                        make::<KIND, RED_FIRST>(&step, &columns.from, here, flip, &mut codes);
+                    }
                     // Sixteen bytes of a row at a time: eight pixels are 24, then come the others.
                     let first = first.add(3 * here);
                     let (next, last) = (first.add(LANES), first.add(2 * LANES));
@@ -69,26 +78,27 @@ unsafe fn squares<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usiz
 
 /// Codes of eight pixels, and in the other halves of vectors those of eight more: for eight rows,
 /// then for eight more.
-type Codes = [__m256i; 3 * LANES / 2];
+type Codes = [MaybeUninit<__m256i>; 3 * LANES / 2];
 
 /// The order of codes: colours apart, or as they are in memory.
 const PLANES: u8 = 0;
 const RED_FIRST: u8 = 1;
 const BLUE_FIRST: u8 = 2;
 
-/// Red, green and blue of sixteen pixels.
+/// Makes all codes: red, green and blue of sixteen pixels.
 ///
 /// # Safety
 /// As [`store_columns`], with sixteen columns from `here` on.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn codes<const KIND: u8, const ORDER: u8>(
+unsafe fn make<const KIND: u8, const ORDER: u8>(
     step: &Step,
     from: &[&[i16]; 3],
     here: usize,
     flip: u8,
-) -> Codes {
-    let mut codes = [_mm256_setzero_si256(); 3 * LANES / 2];
+    codes: &mut Codes,
+) {
+    let flip = _mm256_set1_epi8(flip as i8);
     let pixel = |at: usize| {
         // SAFETY: the caller's promise.
         let numbers = unsafe {
@@ -108,25 +118,26 @@ unsafe fn codes<const KIND: u8, const ORDER: u8>(
                 RED_FIRST => 3 * index + colour,
                 _ => 3 * index + 2 - colour,
             };
-            codes[place] = _mm256_packus_epi16(one[colour], other[colour]);
+            let code = _mm256_packus_epi16(one[colour], other[colour]);
+            codes[place].write(_mm256_xor_si256(code, flip));
         }
     }
-    if flip != 0 {
-        let flip = _mm256_set1_epi8(flip as i8);
-        for index in 0..codes.len() {
-            codes[index] = _mm256_xor_si256(codes[index], flip);
-        }
-    }
-    codes
 }
 
 /// Eight bytes of two rows, four times: the first, the second or the third eight of all codes, of
 /// the first eight pixels or of the others.
+///
+/// # Safety
+/// All codes are made.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn eight<const OTHERS: bool>(codes: &Codes, part: usize) -> [__m256i; 4] {
+unsafe fn eight<const OTHERS: bool>(codes: &Codes, part: usize) -> [__m256i; 4] {
     let two = |index: usize| {
-        let (a, b) = (codes[8 * part + 2 * index], codes[8 * part + 2 * index + 1]);
+        // SAFETY: the caller's promise.
+        let (a, b) = unsafe {
+            let at = 8 * part + 2 * index;
+            (codes[at].assume_init(), codes[at + 1].assume_init())
+        };
         if OTHERS { _mm256_unpackhi_epi8(a, b) } else { _mm256_unpacklo_epi8(a, b) }
     };
     eights(two(0), two(1), two(2), two(3))
@@ -135,7 +146,7 @@ fn eight<const OTHERS: bool>(codes: &Codes, part: usize) -> [__m256i; 4] {
 /// Stores eight bytes and eight more of each of the first `rows` rows.
 ///
 /// # Safety
-/// There must be room for sixteen bytes in each of them.
+/// All codes are made, and there must be room for sixteen bytes in each of the rows.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 unsafe fn store_rows<const ONE: bool, const OTHER: bool>(
@@ -145,7 +156,8 @@ unsafe fn store_rows<const ONE: bool, const OTHER: bool>(
     stride: usize,
     rows: usize,
 ) {
-    let (one, other) = (eight::<ONE>(codes, parts[0]), eight::<OTHER>(codes, parts[1]));
+    // SAFETY: the caller's promise.
+    let (one, other) = unsafe { (eight::<ONE>(codes, parts[0]), eight::<OTHER>(codes, parts[1])) };
     for pair in 0..4 {
         let even = _mm256_unpacklo_epi64(one[pair], other[pair]);
         let odd = _mm256_unpackhi_epi64(one[pair], other[pair]);

@@ -6,13 +6,17 @@ use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::portable::even_of;
 use crate::engine::cpu::kernels::{Band, Steps, avx2};
 
-/// Source rows for each of the output, from which on vectors that are twice as long pay.
-const FEWEST: usize = 4;
-
+/// With vectors that are twice as long from `FEWEST` source rows for each of the output on.
+///
 /// # Safety
 /// The processor must have AVX-512; see [`super::Kernels`].
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) unsafe fn band(band: &Band<'_>, rows: &mut [i16], stride: usize, columns: &mut [i16]) {
+pub(super) unsafe fn band<const FEWEST: usize>(
+    band: &Band<'_>,
+    rows: &mut [i16],
+    stride: usize,
+    columns: &mut [i16],
+) {
     let n = columns.len() / LANES;
     let whole = n & !1;
     let pays = |steps: &&Steps<'_>| {

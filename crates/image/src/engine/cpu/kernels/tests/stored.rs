@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "calls kernels")]
 
 use super::*;
-use crate::engine::cpu::kernels::StoreKernel;
+use crate::engine::cpu::kernels::{Pattern, StoreKernel};
 
 /// What `store_columns` does, one kernel after the other.
 fn stored_one_by_one(columns: Columns<'_>, packed: Option<bool>, len: usize) -> Vec<u8> {
@@ -283,6 +283,22 @@ fn rows_become_colours_with_a_point() {
                     (kernels.store_coloured)(coloured, real, to);
                     out
                 });
+            }
+        }
+    }
+}
+
+#[test]
+fn patterns_are_repeated() {
+    for len in LENGTHS.into_iter().chain([0, 191, 192, 193, 1000]) {
+        for pixel in [1, 2, 3, 4, 6, 8, 12, 16] {
+            let pattern: Pattern = std::array::from_fn(|at| (at % pixel) as u8 + 1);
+            for kernels in all() {
+                let mut out = vec![0; len + 1];
+                // SAFETY: the kernels are those of this processor, and there is room.
+                unsafe { (kernels.fill)(&pattern, out.as_mut_ptr(), len) };
+                let expected = (0..len).map(|at| (at % pixel) as u8 + 1).chain([0]);
+                assert!(expected.eq(out), "{len} bytes with {} kernels", kernels.name);
             }
         }
     }
