@@ -88,15 +88,15 @@ pub(crate) struct Scale {
     pub(crate) add: [f32; 4],
 }
 
-/// A colour matrix and what numbers become, for red, green and blue: without rounding in between.
+/// A colour matrix and what codes become, for red, green and blue: without rounding in between.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Mixture {
-    /// For each colour the shares of three rows, and what is added: codes.
+    /// For each colour the shares of three rows, and what is added.
     pub(crate) shares: [[f32; 3]; 3],
     pub(crate) offset: [f32; 3],
-    /// What codes become.
-    pub(crate) multiply: [f32; 3],
-    pub(crate) add: [f32; 3],
+    /// The least and the most that a code becomes: what a sum is limited to.
+    pub(crate) least: [f32; 3],
+    pub(crate) most: [f32; 3],
     /// What follows them where they are between each other: opaque alpha.
     pub(crate) alpha: Option<f32>,
 }

@@ -337,15 +337,20 @@ fn mixture(
         _ => return None,
     };
     let unit = 1.0 / f64::from(1u32 << fraction);
-    let ([r, g, b, a], [r_add, g_add, b_add, a_add]) = (affine.multiply, affine.add);
+    // What a code becomes, for each colour.
+    let becomes =
+        |channel: usize, code: f32| code.mul_add(affine.multiply[channel], affine.add[channel]);
+    let (black, white) = ([0, 1, 2].map(|c| becomes(c, 0.0)), [0, 1, 2].map(|c| becomes(c, 255.0)));
+    let scale = |colour: usize| f64::from(affine.multiply[colour]);
+    let offset = |colour: usize| matrix.offset[colour] * scale(colour);
     let alpha = is_rgba(stores);
     (is_rgb(stores) || alpha && opaque).then_some((
         Mixture {
-            shares: matrix.rows.map(|row| row.map(|share| (share * unit) as f32)),
-            offset: matrix.offset.map(|offset| offset as f32),
-            multiply: [r, g, b],
-            add: [r_add, g_add, b_add],
-            alpha: alpha.then_some(255.0 * a + a_add),
+            shares: [0, 1, 2].map(|c| matrix.rows[c].map(|s| (s * unit * scale(c)) as f32)),
+            offset: [0, 1, 2].map(|c| (offset(c) + f64::from(affine.add[c])) as f32),
+            least: [0, 1, 2].map(|c| black[c].min(white[c])),
+            most: [0, 1, 2].map(|c| black[c].max(white[c])),
+            alpha: alpha.then_some(becomes(3, 255.0)),
         },
         real,
     ))

@@ -62,8 +62,8 @@ pub(super) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out
 struct Colours {
     shares: [[__m256; 3]; 3],
     offset: [__m256; 3],
-    multiply: [__m256; 3],
-    add: [__m256; 3],
+    least: [__m256; 3],
+    most: [__m256; 3],
 }
 
 impl Colours {
@@ -71,14 +71,14 @@ impl Colours {
     #[inline]
     fn new(mixture: &Mixture) -> Colours {
         let zero = [_mm256_setzero_ps(); 3];
-        let mut all = Colours { shares: [zero; 3], offset: zero, multiply: zero, add: zero };
+        let mut all = Colours { shares: [zero; 3], offset: zero, least: zero, most: zero };
         for colour in 0..3 {
             for part in 0..3 {
                 all.shares[colour][part] = _mm256_set1_ps(mixture.shares[colour][part]);
             }
             all.offset[colour] = _mm256_set1_ps(mixture.offset[colour]);
-            all.multiply[colour] = _mm256_set1_ps(mixture.multiply[colour]);
-            all.add[colour] = _mm256_set1_ps(mixture.add[colour]);
+            all.least[colour] = _mm256_set1_ps(mixture.least[colour]);
+            all.most[colour] = _mm256_set1_ps(mixture.most[colour]);
         }
         all
     }
@@ -87,14 +87,13 @@ impl Colours {
     #[target_feature(enable = "avx2,fma,f16c")]
     #[inline]
     fn of(&self, [x, y, z]: [__m256; 3]) -> [__m256; 3] {
-        let (black, white) = (_mm256_setzero_ps(), _mm256_set1_ps(255.0));
-        let mut out = [black; 3];
+        let mut out = [x; 3];
         for colour in 0..3 {
             let [a, b, c] = self.shares[colour];
-            let code = _mm256_fmadd_ps(x, a, self.offset[colour]);
-            let code = _mm256_fmadd_ps(z, c, _mm256_fmadd_ps(y, b, code));
-            let code = _mm256_min_ps(_mm256_max_ps(code, black), white);
-            out[colour] = _mm256_fmadd_ps(code, self.multiply[colour], self.add[colour]);
+            let value = _mm256_fmadd_ps(x, a, self.offset[colour]);
+            let value = _mm256_fmadd_ps(z, c, _mm256_fmadd_ps(y, b, value));
+            let value = _mm256_max_ps(value, self.least[colour]);
+            out[colour] = _mm256_min_ps(value, self.most[colour]);
         }
         out
     }

@@ -49,16 +49,15 @@ unsafe fn planar(
     store: impl Fn(usize, usize, __m512),
 ) {
     let zero = [_mm512_setzero_ps(); 3];
-    let (mut shares, mut offset, mut multiply, mut add) = ([zero; 3], zero, zero, zero);
+    let (mut shares, mut offset, mut least, mut most) = ([zero; 3], zero, zero, zero);
     for colour in 0..3 {
         for part in 0..3 {
             shares[colour][part] = _mm512_set1_ps(mixture.shares[colour][part]);
         }
         offset[colour] = _mm512_set1_ps(mixture.offset[colour]);
-        multiply[colour] = _mm512_set1_ps(mixture.multiply[colour]);
-        add[colour] = _mm512_set1_ps(mixture.add[colour]);
+        least[colour] = _mm512_set1_ps(mixture.least[colour]);
+        most[colour] = _mm512_set1_ps(mixture.most[colour]);
     }
-    let (black, white) = (_mm512_setzero_ps(), _mm512_set1_ps(255.0));
     let mut at = 0;
     while at < pixels {
         // The last one ends with the row and may store some pixels again.
@@ -72,10 +71,10 @@ unsafe fn planar(
         let [x, y, z] = parts;
         for colour in 0..3 {
             let [a, b, c] = shares[colour];
-            let code = _mm512_fmadd_ps(x, a, offset[colour]);
-            let code = _mm512_fmadd_ps(z, c, _mm512_fmadd_ps(y, b, code));
-            let code = _mm512_min_ps(_mm512_max_ps(code, black), white);
-            store(colour, here, _mm512_fmadd_ps(code, multiply[colour], add[colour]));
+            let value = _mm512_fmadd_ps(x, a, offset[colour]);
+            let value = _mm512_fmadd_ps(z, c, _mm512_fmadd_ps(y, b, value));
+            let value = _mm512_min_ps(_mm512_max_ps(value, least[colour]), most[colour]);
+            store(colour, here, value);
         }
         at += PIXELS;
     }

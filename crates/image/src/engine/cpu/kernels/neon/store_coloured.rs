@@ -60,15 +60,13 @@ pub(super) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out
 #[target_feature(enable = "neon")]
 #[inline]
 fn colours(mixture: &Mixture, [x, y, z]: [float32x4_t; 3]) -> [float32x4_t; 3] {
-    let (black, white) = (vdupq_n_f32(0.0), vdupq_n_f32(255.0));
-    let mut out = [black; 3];
+    let mut out = [x; 3];
     for colour in 0..3 {
         let [a, b, c] = mixture.shares[colour];
-        let code = vfmaq_n_f32(vdupq_n_f32(mixture.offset[colour]), x, a);
-        let code = vfmaq_n_f32(vfmaq_n_f32(code, y, b), z, c);
-        let code = vminq_f32(vmaxq_f32(code, black), white);
-        let add = vdupq_n_f32(mixture.add[colour]);
-        out[colour] = vfmaq_n_f32(add, code, mixture.multiply[colour]);
+        let value = vfmaq_n_f32(vdupq_n_f32(mixture.offset[colour]), x, a);
+        let value = vfmaq_n_f32(vfmaq_n_f32(value, y, b), z, c);
+        let value = vmaxq_f32(value, vdupq_n_f32(mixture.least[colour]));
+        out[colour] = vminq_f32(value, vdupq_n_f32(mixture.most[colour]));
     }
     out
 }

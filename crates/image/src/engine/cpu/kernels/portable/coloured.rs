@@ -38,9 +38,9 @@ unsafe fn each_coloured<T>(coloured: Coloured<'_>, out: Out, store: impl Fn(f32)
         };
         let rows = from[0].iter().zip(from[1]).zip(from[2]).take(pixels);
         for (pixel, ((a, b), c)) in rows.enumerate() {
-            let code = f32::from(*a) * x + mixture.offset[colour];
-            let code = f32::from(*c) * z + (f32::from(*b) * y + code);
-            let value = code.clamp(0.0, 255.0) * mixture.multiply[colour] + mixture.add[colour];
+            let value = f32::from(*a) * x + mixture.offset[colour];
+            let value = f32::from(*c) * z + (f32::from(*b) * y + value);
+            let value = value.max(mixture.least[colour]).min(mixture.most[colour]);
             // SAFETY: there is room for as many elements as pixels, by the caller's promise.
             unsafe { first.wrapping_add(pixel * step).write_unaligned(store(value)) };
         }

@@ -259,8 +259,8 @@ fn rows_become_colours_with_a_point() {
             [0.0, 1.0 / 32.0, 1.0],
         ],
         offset: [-16.0, 128.0, 3.5],
-        multiply: [0.5, 0.25, 2.0],
-        add: [-4.0, 0.125, 1.0],
+        least: [-4.0, 0.125, 1.0],
+        most: [123.5, 63.875, 511.0],
         alpha: None,
     };
     let with_alpha = Mixture { alpha: Some(2.5), ..without_alpha };
