@@ -10,6 +10,7 @@ use super::{Kernels, Way};
 
 mod band;
 mod between;
+pub(super) mod fetch;
 mod fill;
 mod finish;
 mod gather;
