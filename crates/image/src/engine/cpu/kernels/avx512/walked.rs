@@ -23,7 +23,8 @@ struct Rows {
     row: *const u8,
     share: *const Share,
     stride: usize,
-    /// Bytes from there to what is fetched meanwhile.
+    /// Bytes from there to what is fetched meanwhile, into the second cache: as much later as memory
+    /// needs, in which the first has no room for it.
     ahead: usize,
 }
 
@@ -42,14 +43,11 @@ pub(super) unsafe fn columns(band: &Band<'_>, steps: &Steps<'_>, n: usize, colum
     while at < n {
         // The last one ends with the row and may be summed again in part.
         let here = at.min(n - BLOCK);
-        let next = here + BLOCK;
         let rows = Rows {
             row: first.wrapping_add(here),
             share: shares.as_ptr().wrapping_add(start),
             stride,
-            // The last byte of each line, as where rows begin inside of one the first bytes of the
-            // next block are in the line that this one ends in.
-            ahead: if next < n { BLOCK + 63 } else { next_band.wrapping_sub(here) },
+            ahead: next_band,
         };
         let mut squares: Squares<{ 2 * VECTORS }> =
             [[[MaybeUninit::uninit(); LANES]; 2]; 2 * VECTORS];
@@ -106,18 +104,18 @@ pub(super) unsafe fn rows(
                 match (lane.checked_sub(1), band.ends.get(lane)) {
                     (Some(lane_before), Some((_, begins))) => {
                         let (mut before, mut after) = (kept(place(lane_before)), begin(*begins));
-                        rows.add_to_both::<_MM_HINT_T1>(count, &mut before, &mut after);
+                        rows.add_to_both(count, &mut before, &mut after);
                         put(place(lane_before), finished(before, band.sum.finer));
                         keep(place(lane), after);
                     }
                     (None, Some((_, begins))) => {
                         let mut after = begin(*begins);
-                        rows.add::<_MM_HINT_T1>(count, |share| share.after, &mut after);
+                        rows.add(count, |share| share.after, &mut after);
                         keep(place(lane), after);
                     }
                     (Some(lane_before), None) => {
                         let mut before = kept(place(lane_before));
-                        rows.add::<_MM_HINT_T1>(count, |share| share.before, &mut before);
+                        rows.add(count, |share| share.before, &mut before);
                         put(place(lane_before), finished(before, band.sum.finer));
                     }
                     (None, None) => {}
@@ -207,14 +205,14 @@ unsafe fn walk(
     let mut one = begin(outputs[0].1);
     // SAFETY: the caller's promise.
     unsafe {
-        rows.add::<_MM_HINT_T0>(ends[0] - steps.start, |share| share.after, &mut one);
+        rows.add(ends[0] - steps.start, |share| share.after, &mut one);
         for lane in 1..lanes {
             let mut other = begin(outputs[lane].1);
-            rows.add_to_both::<_MM_HINT_T0>(ends[lane] - ends[lane - 1], &mut one, &mut other);
+            rows.add_to_both(ends[lane] - ends[lane - 1], &mut one, &mut other);
             store(lane - 1, finished(one, finer));
             one = other;
         }
-        rows.add::<_MM_HINT_T0>(ends[lanes] - ends[lanes - 1], |share| share.before, &mut one);
+        rows.add(ends[lanes] - ends[lanes - 1], |share| share.before, &mut one);
         store(lanes - 1, finished(one, finer));
     }
 }
@@ -251,12 +249,7 @@ impl Rows {
     /// These rows, and as many shares, must be valid for reads.
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
-    unsafe fn add_to_both<const HINT: i32>(
-        &mut self,
-        count: usize,
-        before: &mut Sums,
-        after: &mut Sums,
-    ) {
+    unsafe fn add_to_both(&mut self, count: usize, before: &mut Sums, after: &mut Sums) {
         for _ in 0..count {
             // SAFETY: the caller's promise.
             let share = unsafe { self.share.read() };
@@ -264,7 +257,7 @@ impl Rows {
                 (_mm512_set1_epi32(share.before as i32), _mm512_set1_epi32(share.after as i32));
             for index in 0..VECTORS {
                 // SAFETY: the caller's promise.
-                let odd = unsafe { self.load::<HINT>(index) };
+                let odd = unsafe { self.load(index) };
                 let even = _mm512_slli_epi16::<8>(odd);
                 before[index] = added(before[index], even, odd, one);
                 after[index] = added(after[index], even, odd, other);
@@ -279,18 +272,13 @@ impl Rows {
     /// As [`Rows::add_to_both`].
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
-    unsafe fn add<const HINT: i32>(
-        &mut self,
-        count: usize,
-        weight: impl Fn(Share) -> u32,
-        sums: &mut Sums,
-    ) {
+    unsafe fn add(&mut self, count: usize, weight: impl Fn(Share) -> u32, sums: &mut Sums) {
         for _ in 0..count {
             // SAFETY: the caller's promise.
             let weight = _mm512_set1_epi32(weight(unsafe { self.share.read() }) as i32);
             for index in 0..VECTORS {
                 // SAFETY: the caller's promise.
-                let odd = unsafe { self.load::<HINT>(index) };
+                let odd = unsafe { self.load(index) };
                 sums[index] = added(sums[index], _mm512_slli_epi16::<8>(odd), odd, weight);
             }
             self.step();
@@ -301,9 +289,9 @@ impl Rows {
     /// As [`Rows::add_to_both`].
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
-    unsafe fn load<const HINT: i32>(&self, index: usize) -> __m512i {
+    unsafe fn load(&self, index: usize) -> __m512i {
         let at = self.row.wrapping_add(64 * index);
-        _mm_prefetch::<HINT>(at.wrapping_add(self.ahead).cast());
+        _mm_prefetch::<_MM_HINT_T1>(at.wrapping_add(self.ahead).cast());
         // SAFETY: the caller's promise.
         unsafe { _mm512_loadu_si512(at.cast()) }
     }
