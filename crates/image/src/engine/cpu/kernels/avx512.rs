@@ -42,7 +42,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     weighted: weighted::weighted,
     ways: &[BYTES, WORDS, Way::NARROW, Way::APART],
     gather: gather::gather,
-    mixed: mixed::mixed,
+    mixed: mixed::mixed::<false>,
     store_columns: Some(finish::store_columns),
     store_terms: store_terms::store_terms,
     store_coloured: store_coloured::store_coloured,
@@ -54,6 +54,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
 pub(crate) static ZEN4: Kernels = Kernels {
     name: "zen4",
     band: band::band::<2>,
+    mixed: mixed::mixed::<true>,
     ways: &[BYTES, Way::NARROW, Way::APART],
     ..KERNELS
 };

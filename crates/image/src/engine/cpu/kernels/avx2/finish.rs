@@ -6,7 +6,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::fetch::{LINE, fetch_to_write};
+use super::fetch::{LINE, fetch};
 use super::pixel::{ANY_MATRIX, NOTHING, Step, TO_RGB};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::{Columns, Out};
@@ -49,10 +49,10 @@ unsafe fn squares<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usiz
         // The last one ends with the row and may store some pixels again.
         let here = at.min(columns.pixels - LANES);
         match out {
-            Out::Packed { at, .. } => fetch(at.wrapping_add(3 * here), strides[0], rows),
+            Out::Packed { at, .. } => fetch_below(at.wrapping_add(3 * here), strides[0], rows),
             Out::Planes(planes) if here.is_multiple_of(LINE) => {
                 for plane in 0..3 {
-                    fetch(planes[plane].wrapping_add(here), strides[plane], rows);
+                    fetch_below(planes[plane].wrapping_add(here), strides[plane], rows);
                 }
             }
             Out::Planes(_) => {}
@@ -86,14 +86,13 @@ unsafe fn squares<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usiz
     }
 }
 
-/// Asks for the lines that rows are stored in next: there are too many rows for the processor to guess
-/// it, and pictures that are in no cache take a tenth longer without. The last byte of each, as the
-/// first may be in the line before.
+/// Asks for what the next band is stored in. The last byte of each line, as the first may be in the
+/// line before.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn fetch(first: *mut u8, stride: usize, rows: usize) {
+fn fetch_below(first: *mut u8, stride: usize, rows: usize) {
     for row in 0..rows {
-        fetch_to_write(first.wrapping_add(row * stride + 2 * LINE - 1));
+        fetch(first.wrapping_add((rows + row) * stride + LINE - 1));
     }
 }
 
@@ -119,7 +118,6 @@ unsafe fn make<const KIND: u8, const ORDER: u8>(
     flip: u8,
     codes: &mut Codes,
 ) {
-    let flip = _mm256_set1_epi8(flip as i8);
     let pixel = |at: usize| {
         // SAFETY: the caller's promise.
         let numbers = unsafe {
@@ -139,8 +137,14 @@ unsafe fn make<const KIND: u8, const ORDER: u8>(
                 RED_FIRST => 3 * index + colour,
                 _ => 3 * index + 2 - colour,
             };
-            let code = _mm256_packus_epi16(one[colour], other[colour]);
-            codes[place].write(_mm256_xor_si256(code, flip));
+            codes[place].write(_mm256_packus_epi16(one[colour], other[colour]));
+        }
+    }
+    if flip != 0 {
+        let flip = _mm256_set1_epi8(flip as i8);
+        for index in 0..codes.len() {
+            // SAFETY: all were written above.
+            codes[index].write(_mm256_xor_si256(unsafe { codes[index].assume_init() }, flip));
         }
     }
 }

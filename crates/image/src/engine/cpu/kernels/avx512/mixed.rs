@@ -4,28 +4,49 @@
 use std::arch::x86_64::*;
 
 use super::store_colours::{EVEN_AND_ODD, Thirds, pack, store_colours};
+use crate::engine::cpu::kernels::avx2::fetch::{fetch, fetch_pixels};
 use crate::engine::cpu::kernels::{ChromaRow, Mixed, Out, avx2, portable};
 
 /// Pixels that are stored together.
 const PIXELS: usize = 64;
 
+/// Bytes from what is read to what is fetched meanwhile.
+const AHEAD: usize = 8 * 1024;
+
+/// With planes of two rows written at once, or one row after the other: some processors take longer
+/// for six rows than for chroma that is computed twice.
+///
 /// # Safety
 /// The processor must have AVX-512; see [`super::Kernels`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
+pub(super) unsafe fn mixed<const AT_ONCE: bool>(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
     assert!(mixed.chroma.holds(mixed.pixels));
     let shared = !matches!(mixed.chroma, ChromaRow::Whole(_)) && mixed.matrix.is_to_rgb();
     // SAFETY: the caller's promise, and chroma rows are long enough.
     unsafe {
         match *rows {
-            [one] if shared => blocks(mixed, [one]),
-            // Six rows that are written at once take longer than chroma that is computed twice.
-            [one @ (_, Out::Planes(_)), two] if shared => {
-                blocks(mixed, [one]);
-                blocks(mixed, [two]);
+            [one] if shared => each(mixed, [one]),
+            [one @ (_, Out::Planes(_)), two] if shared && !AT_ONCE => {
+                each(mixed, [one]);
+                each(mixed, [two]);
             }
-            [one, two] if shared => blocks(mixed, [one, two]),
+            [one, two] if shared => each(mixed, [one, two]),
             _ => (avx2::KERNELS.mixed)(mixed, rows),
+        }
+    }
+}
+
+/// Most bytes are combined with nothing, and what does nothing costs a tenth.
+///
+/// # Safety
+/// As [`blocks`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+unsafe fn each<const ROWS: usize>(mixed: Mixed<'_>, rows: [(*const u8, Out); ROWS]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match mixed.flip {
+            0 => blocks::<ROWS, false>(mixed, rows),
+            _ => blocks::<ROWS, true>(mixed, rows),
         }
     }
 }
@@ -36,7 +57,10 @@ pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
 /// As [`mixed`], with chroma rows as long as the pixels need, each sample of two pixels.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
-unsafe fn blocks<const ROWS: usize>(mixed: Mixed<'_>, rows: [(*const u8, Out); ROWS]) {
+unsafe fn blocks<const ROWS: usize, const FLIP: bool>(
+    mixed: Mixed<'_>,
+    rows: [(*const u8, Out); ROWS],
+) {
     let Mixed { chroma, matrix, flip, pixels } = mixed;
     let [red, green, blue] = matrix.rows;
     let luma_part = _mm512_set1_epi16(red[0]);
@@ -75,6 +99,8 @@ unsafe fn blocks<const ROWS: usize>(mixed: Mixed<'_>, rows: [(*const u8, Out); R
         ];
         for row in 0..ROWS {
             let (luma, out) = rows[row];
+            fetch(luma.wrapping_add(at + AHEAD));
+            fetch_pixels::<PIXELS>(out, at);
             // SAFETY: 64 bytes of luma from `at` on.
             let y = unsafe { _mm512_loadu_si512(luma.add(at).cast()) };
             let luma = |x: __m512i| _mm512_mulhrs_epi16(_mm512_srli_epi16::<1>(x), luma_part);
@@ -84,7 +110,10 @@ unsafe fn blocks<const ROWS: usize>(mixed: Mixed<'_>, rows: [(*const u8, Out); R
             for colour in 0..3 {
                 let even = _mm512_srai_epi16::<5>(_mm512_add_epi16(even, shares[colour]));
                 let odd = _mm512_srai_epi16::<5>(_mm512_add_epi16(odd, shares[colour]));
-                codes[colour] = _mm512_xor_si512(pack(even, odd), flip);
+                codes[colour] = pack(even, odd);
+                if FLIP {
+                    codes[colour] = _mm512_xor_si512(codes[colour], flip);
+                }
             }
             // SAFETY: room for 64 pixels from `at` on.
             unsafe { store_colours::<EVEN_AND_ODD>(out, at, codes, thirds) };

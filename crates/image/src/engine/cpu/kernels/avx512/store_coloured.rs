@@ -4,6 +4,7 @@
 
 use std::arch::x86_64::*;
 
+use crate::engine::cpu::kernels::avx2::fetch::fetch_later;
 use crate::engine::cpu::kernels::{Coloured, Mixture, Out, Real, avx2};
 
 /// Pixels that are stored together.
@@ -22,12 +23,12 @@ pub(super) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out
         match (out, real) {
             _ if pixels < PIXELS => (avx2::KERNELS.store_coloured)(coloured, real, out),
             (Out::Planes(planes), Real::F32) => {
-                planar(coloured, mixture, |plane, at, numbers| {
+                planar(planes, 4, coloured, mixture, |plane, at, numbers| {
                     _mm512_storeu_ps(planes[plane].cast::<f32>().add(at), numbers);
                 });
             }
             (Out::Planes(planes), Real::F16) => {
-                planar(coloured, mixture, |plane, at, numbers| {
+                planar(planes, 2, coloured, mixture, |plane, at, numbers| {
                     let halves = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(numbers);
                     _mm256_storeu_si256(planes[plane].cast::<u16>().add(at).cast(), halves);
                 });
@@ -37,13 +38,16 @@ pub(super) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out
     }
 }
 
-/// Hands sixteen numbers of each colour to `store`: the plane, the first pixel, and the numbers.
+/// Hands sixteen numbers of each colour to `store`: the plane, the first pixel, and the numbers. They
+/// are of `size` bytes where they are stored.
 ///
 /// # Safety
 /// Rows must be as long as there are pixels, of which there are at least sixteen.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 unsafe fn planar(
+    planes: [*mut u8; 3],
+    size: usize,
     Coloured { from, pixels, .. }: Coloured<'_>,
     mixture: &Mixture,
     store: impl Fn(usize, usize, __m512),
@@ -67,6 +71,9 @@ unsafe fn planar(
             // SAFETY: here + 16 <= pixels.
             let numbers = unsafe { _mm256_loadu_si256(from[part].as_ptr().add(here).cast()) };
             parts[part] = _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(numbers));
+        }
+        for plane in 0..3 {
+            fetch_later(planes[plane].wrapping_add(here * size));
         }
         let [x, y, z] = parts;
         for colour in 0..3 {

@@ -19,6 +19,18 @@ pub(super) fn pack(one: __m512i, other: __m512i) -> __m512i {
     _mm512_packus_epi16(one, other)
 }
 
+/// Bytes combined with `flip` by exclusive or, which seldom changes any.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+#[inline]
+pub(super) fn flipped(mut codes: [__m512i; 3], flip: u8) -> [__m512i; 3] {
+    if flip != 0 {
+        for colour in 0..3 {
+            codes[colour] = _mm512_xor_si512(codes[colour], _mm512_set1_epi8(flip as i8));
+        }
+    }
+    codes
+}
+
 /// Where [`pack`] puts a pixel: eight of the one numbers, eight of the other ones, and so on.
 const fn packed(dealt: bool, pixel: usize) -> u8 {
     let (number, other) = if dealt { (pixel / 2, pixel % 2) } else { (pixel % 32, pixel / 32) };

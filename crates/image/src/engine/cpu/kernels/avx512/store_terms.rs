@@ -3,12 +3,16 @@
 
 use std::arch::x86_64::*;
 
-use super::store_colours::{HALVES, Thirds, pack, store_colours};
+use super::store_colours::{HALVES, Thirds, flipped, pack, store_colours};
+use crate::engine::cpu::kernels::avx2::fetch::fetch_pixels;
 use crate::engine::cpu::kernels::{MOST_ROWS, Out, Tap, Terms, avx2};
 use crate::engine::cpu::scratch::Ring;
 
 /// Pixels that are stored together.
 const PIXELS: usize = 64;
+
+/// Bits after the point of all terms that there are.
+const FRACTION: u32 = 5;
 
 /// # Safety
 /// The processor must have AVX-512; see [`super::Kernels`].
@@ -20,7 +24,9 @@ pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
     // SAFETY: the caller's promise, with numbers for every pixel.
     unsafe {
         match (terms.luma.len(), terms.chroma.len()) {
-            _ if terms.pixels < PIXELS || !alike => (avx2::KERNELS.store_terms)(terms, out),
+            _ if terms.pixels < PIXELS || !alike || terms.fraction != FRACTION => {
+                (avx2::KERNELS.store_terms)(terms, out)
+            }
             // Half as many rows of chroma, and one more; then as many.
             (..=2, ..=2) => blocks::<2, 2>(terms, out),
             (3, ..=2) => blocks::<3, 2>(terms, out),
@@ -51,14 +57,12 @@ pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
 /// least 64 of them; rows of all colours lie as far from each other.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out: Out) {
-    let &Terms { numbers, kept: [kept, r, g, b], luma, chroma, fraction, flip, pixels } = terms;
+    let &Terms { numbers, kept: [kept, r, g, b], luma, chroma, flip, pixels, .. } = terms;
     let luma = Weighted::<LUMA>::new(numbers, kept, luma);
     let chroma = Weighted::<CHROMA>::new(numbers, r, chroma);
     // From a number of red to that of the other colours.
     let to_green = g.start as isize - r.start as isize;
     let to_blue = b.start as isize - r.start as isize;
-    let bits = _mm_cvtsi32_si128(fraction as i32);
-    let flip = _mm512_set1_epi8(flip as i8);
     let (zero, thirds) = (_mm512_setzero_si512(), Thirds::new());
     let mut at = 0;
     while at < pixels {
@@ -75,36 +79,19 @@ unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out:
                 )
             };
             for colour in 0..3 {
-                halves[half][colour] = _mm512_sra_epi16(_mm512_add_epi16(y, all[colour]), bits);
+                halves[half][colour] =
+                    _mm512_srai_epi16::<FRACTION>(_mm512_add_epi16(y, all[colour]));
             }
         }
         let mut codes = [zero; 3];
         for colour in 0..3 {
-            codes[colour] = _mm512_xor_si512(pack(halves[0][colour], halves[1][colour]), flip);
+            codes[colour] = pack(halves[0][colour], halves[1][colour]);
         }
-        fetch(out, here);
+        fetch_pixels::<PIXELS>(out, here);
         // SAFETY: 64 pixels from `here` on are inside, by the promise of `store_terms`.
-        unsafe { store_colours::<HALVES>(out, here, codes, thirds) };
+        unsafe { store_colours::<HALVES>(out, here, flipped(codes, flip), thirds) };
         at += PIXELS;
     }
-}
-
-/// Bytes from what is stored to what is fetched meanwhile: as many as are stored in the time that memory
-/// needs, and some more for the rows that are gathered in between.
-const AHEAD: usize = 16 * 1024;
-
-/// Asks for the lines that are stored in later, into the second cache: the first can wait for few at a
-/// time. Pictures that are in no cache take a tenth longer without.
-#[target_feature(enable = "sse")]
-#[inline]
-fn fetch(out: Out, at: usize) {
-    let line = |of: *mut u8, at: usize| {
-        _mm_prefetch::<_MM_HINT_T1>(of.wrapping_add(at + AHEAD).cast());
-    };
-    match out {
-        Out::Planes(planes) => planes.map(|plane| line(plane, at)),
-        Out::Packed { at: first, .. } => [0, 64, 128].map(|part| line(first, 3 * at + part)),
-    };
 }
 
 /// Rows and their weights.
