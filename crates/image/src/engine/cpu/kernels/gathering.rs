@@ -174,6 +174,7 @@ impl Tables {
 impl Deref for Tables {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         &self.bytes[self.start..]
     }

@@ -3,6 +3,7 @@
 
 use std::arch::x86_64::*;
 
+use super::fetch::fetch_later;
 use super::store_real::put;
 use crate::engine::cpu::kernels::portable::coloured::store_coloured as store_few;
 use crate::engine::cpu::kernels::{Coloured, Mixture, Out, Real};
@@ -23,6 +24,7 @@ pub(super) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out
         return unsafe { store_few(coloured, real, out) };
     }
     let colours = Colours::new(mixture);
+    let size = if real == Real::F32 { 4 } else { 2 };
     let mut at = 0;
     while at < pixels {
         // The last one ends with the row and may store some pixels again.
@@ -36,6 +38,11 @@ pub(super) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out
             (low[part], high[part]) = (_mm256_cvtepi32_ps(first), _mm256_cvtepi32_ps(second));
         }
         let ([a, b, c], [d, e, f]) = (colours.of(low), colours.of(high));
+        if let Out::Planes(planes) = out {
+            for plane in 0..3 {
+                fetch_later(planes[plane].wrapping_add(here * size));
+            }
+        }
         // SAFETY: room for sixteen pixels from `here` on.
         unsafe {
             match out {

@@ -3,6 +3,7 @@
 
 use std::arch::x86_64::*;
 
+use super::fetch::fetch_pixels;
 use super::store_bytes::{IN_ORDER, store_colours};
 use crate::engine::cpu::kernels::portable::terms::store_terms as store_few;
 use crate::engine::cpu::kernels::{Out, Tap, Terms};
@@ -65,6 +66,7 @@ unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out:
                 codes[colour] = _mm256_xor_si256(codes[colour], flip);
             }
         }
+        fetch_pixels::<PIXELS>(out, here);
         // SAFETY: 32 pixels from `here` on are inside, by the promise of `store_terms`.
         unsafe { store_colours::<IN_ORDER>(out, here, codes) };
         at += PIXELS;
