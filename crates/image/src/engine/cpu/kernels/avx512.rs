@@ -38,7 +38,7 @@ const WORDS: Way = Way { run: 16, samples: Samples::Words, pairs: 5, outputs: 14
 
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx512",
-    band: band::band::<4>,
+    band: band::band::<4, 4>,
     weighted: weighted::weighted,
     ways: &[BYTES, WORDS, Way::NARROW, Way::APART],
     gather: gather::gather,
@@ -53,7 +53,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
 /// faster there than samples that are gathered as words, and long ones pay for fewer rows.
 pub(crate) static ZEN4: Kernels = Kernels {
     name: "zen4",
-    band: band::band::<2>,
+    band: band::band::<1, 2>,
     mixed: mixed::mixed::<true>,
     ways: &[BYTES, Way::NARROW, Way::APART],
     ..KERNELS

@@ -6,12 +6,13 @@ use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::portable::even_of;
 use crate::engine::cpu::kernels::{Band, Steps, avx2};
 
-/// With vectors that are twice as long from `FEWEST` source rows for each of the output on.
+/// With vectors that are twice as long from `NEAR` source rows for each of the output on, or from `FAR`
+/// on where these are far from each other.
 ///
 /// # Safety
 /// The processor must have AVX-512; see [`super::Kernels`].
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) unsafe fn band<const FEWEST: usize>(
+pub(super) unsafe fn band<const NEAR: usize, const FAR: usize>(
     band: &Band<'_>,
     rows: &mut [i16],
     stride: usize,
@@ -19,14 +20,16 @@ pub(super) unsafe fn band<const FEWEST: usize>(
 ) {
     let n = columns.len() / LANES;
     let whole = n & !1;
+    let is_near = band.reach() <= avx2::NEAR;
+    let fewest = if is_near { NEAR } else { FAR };
     let pays = |steps: &&Steps<'_>| {
-        !band.sum.wide && whole >= BLOCK && steps.count() >= FEWEST * band.ends.len()
+        !band.sum.wide && whole >= BLOCK && steps.count() >= fewest * band.ends.len()
     };
     let Some(steps) = band.steps.as_ref().filter(pays) else {
         // SAFETY: the caller's promise.
         return unsafe { (avx2::KERNELS.band)(band, rows, stride, columns) };
     };
-    if band.reach() <= avx2::NEAR {
+    if is_near {
         // SAFETY: the caller's promise, with at least one block.
         unsafe { walked::columns(band, steps, whole, columns.as_mut_ptr()) };
         // Blocks are of whole pairs.
