@@ -1,11 +1,12 @@
-//! Pictures whose luma keeps its size: bytes of luma go straight to red, green and blue.
+//! Pictures whose luma keeps its size: bytes of luma go straight to red, green and blue. Where luma and
+//! chroma lie between each other, each row is dealt out to two first.
 #![expect(unsafe_code, reason = "hands addresses of held rows to kernels")]
 
 use std::ops::Range;
 
 use crate::engine::cpu::feed::{Feed, Shape};
 use crate::engine::cpu::fixed::{FixedMatrix, Horizontal};
-use crate::engine::cpu::kernels::{ChromaRow, Mixed};
+use crate::engine::cpu::kernels::{ChromaRow, Mixed, Sum};
 use crate::engine::cpu::prepare::{Store, Tile, is_rgb_bytes};
 use crate::engine::cpu::strip::Strip;
 use crate::taps::Taps;
@@ -37,7 +38,8 @@ pub(crate) fn chroma(
 ) -> Option<Chroma> {
     let [Some(luma), Some(u), Some(_)] = along else { return None };
     let first = feeds.first()?;
-    let straight = first.shape == Shape::Bytes(0)
+    let dealt = is_dealt(first);
+    let straight = (first.shape == Shape::Bytes(0) || dealt)
         && first.vertical.is_copy()
         && luma.is_copy()
         && matrix?.is_to_rgb();
@@ -45,7 +47,7 @@ pub(crate) fn chroma(
         return None;
     }
     if u.is_copy() && u.first.len() == luma.first.len() {
-        return (u.first.first() == luma.first.first()).then_some(Chroma::Whole);
+        return (u.first.first() == luma.first.first() && !dealt).then_some(Chroma::Whole);
     }
     // Pairs of pixels that share a sample must begin with the first pixel.
     let start = luma.first.first()? / 2;
@@ -58,6 +60,7 @@ pub(crate) fn chroma(
             [_, Feed { shape: Shape::Pairs([first, _]), vertical, .. }] if vertical.is_copy() => {
                 Chroma::Bytes { red_first: *first == 2 }
             }
+            [_] if dealt => Chroma::Bytes { red_first: false },
             _ => Chroma::Halved,
         });
     }
@@ -66,6 +69,11 @@ pub(crate) fn chroma(
     let left = [0.0, 1.0, 0.5, 0.5];
     let weights = [centre, left].into_iter().find(|weights| doubles(across, start, *weights))?;
     Some(Chroma::Doubled(weights.map(|weight| (weight * 32768.0_f64).min(32767.0) as i16)))
+}
+
+/// Whether the rows of a feed are dealt out to one of luma and one of chroma.
+pub(crate) fn is_dealt(feed: &Feed) -> bool {
+    matches!(feed.shape, Shape::LumaChroma { .. })
 }
 
 /// Whether taps are those of samples doubled with these weights, the first and last repeated.
@@ -97,8 +105,15 @@ impl Strip<'_> {
         rows: Range<usize>,
         tile: &Tile,
         chroma: Chroma,
-        numbers: &mut [i16],
+        (numbers, picked): (&mut [i16], &mut [u8]),
     ) {
+        if self.pass.feeds.first().is_some_and(is_dealt) {
+            for row in rows {
+                // SAFETY: the caller's promise.
+                unsafe { self.store_dealt(row, tile, chroma, numbers, picked) };
+            }
+            return;
+        }
         // Whether the chroma of a row is that of the one before.
         let chroma_feeds = self.pass.feeds.get(1..).unwrap_or_default();
         let shared = |row: usize| chroma_feeds.iter().all(|feed| feed.vertical.alike(row - 1, row));
@@ -111,20 +126,58 @@ impl Strip<'_> {
                 if !summed {
                     self.sum_rows(tile, 1, row, &mut [], numbers);
                 }
-                self.store_direct(row, two, tile, chroma, numbers);
+                let luma = |row: usize| self.first_byte(0, row, tile);
+                let (first, second) = (luma(row), if two { luma(row + 1) } else { None });
+                if let (Some(first), Some(bytes)) = (first, self.chroma_bytes(chroma, row, tile)) {
+                    self.store_direct(row, [Some(first), second], bytes, tile, chroma, numbers);
+                }
             }
             row += if two { 2 } else { 1 };
         }
     }
 
-    /// Stores a row, or two that share their chroma.
+    /// Deals a row out to luma and chroma, and stores it.
     ///
     /// # Safety
-    /// As [`Strip::run`]; chroma must be summed, if it is to be.
+    /// As [`Strip::run`].
+    unsafe fn store_dealt(
+        &self,
+        row: usize,
+        tile: &Tile,
+        chroma: Chroma,
+        numbers: &mut [i16],
+        picked: &mut [u8],
+    ) {
+        let ([feed], [groups]) = (&self.pass.feeds[..], &tile.groups[..]) else { return };
+        let Some(from) = self.first_byte(0, row, tile) else { return };
+        let (first, second) = picked.split_at_mut(2 * groups.len());
+        let second = &mut second[..2 * groups.len()];
+        // SAFETY: the groups lie inside the rows of a held plane, and have four bytes each.
+        unsafe { (self.kernels.split_bytes)(from, first, second) };
+        let luma_first = feed.shape == Shape::LumaChroma { luma_first: true };
+        let (luma, bytes) = if luma_first { (first, second) } else { (second, first) };
+        let (luma, bytes) = (luma.as_ptr(), bytes.as_ptr());
+        // SAFETY: both are as long as the groups have samples.
+        unsafe {
+            if !matches!(chroma, Chroma::Bytes { .. }) {
+                let (taps, begin) = feed.vertical.taps(row);
+                // Whatever its number is, the row is this one.
+                let sum = Sum { taps, begin, first: bytes, stride: 0, ..self.weights(feed) };
+                self.sum_row(Shape::Pairs([1, 2]), sum, groups.len(), numbers);
+            }
+            self.store_direct(row, [Some(luma), None], bytes, tile, chroma, numbers);
+        }
+    }
+
+    /// Stores a row of luma, or two that share their chroma.
+    ///
+    /// # Safety
+    /// As [`Strip::run`]; chroma must be summed, if it is to be, or lie where it is told.
     unsafe fn store_direct(
         &self,
         row: usize,
-        two: bool,
+        luma: [Option<*const u8>; 2],
+        bytes: *const u8,
         tile: &Tile,
         chroma: Chroma,
         numbers: &mut [i16],
@@ -137,21 +190,26 @@ impl Strip<'_> {
             Chroma::Doubled(weights) => {
                 ChromaRow::Whole(self.chroma_rows(n, Some(weights), numbers))
             }
-            Chroma::Bytes { red_first } => {
-                let Some(at) = self.first_byte(1, row, tile) else { return };
-                ChromaRow::Bytes { at, red_first }
-            }
+            Chroma::Bytes { red_first } => ChromaRow::Bytes { at: bytes, red_first },
         };
         let mixed = Mixed { chroma, matrix, flip: pass.flip(), pixels: n };
-        let one = |row: usize| Some((self.first_byte(0, row, tile)?, self.out(pass.left, row)?.0));
-        let Some(first) = one(row) else { return };
-        // SAFETY: rows of luma and chroma are inside held planes, and the content rectangle is
-        // inside the destination, which is held to write.
+        let one = |index: usize| Some((luma[index]?, self.out(pass.left, row + index)?.0));
+        let Some(first) = one(0) else { return };
+        // SAFETY: rows of luma and chroma are inside held planes or as long as they, and the content
+        // rectangle is inside the destination, which is held to write.
         unsafe {
-            match if two { one(row + 1) } else { None } {
+            match one(1) {
                 Some(second) => (self.kernels.mixed)(mixed, &[first, second]),
                 None => (self.kernels.mixed)(mixed, &[first]),
             }
+        }
+    }
+
+    /// Where the bytes of chroma of a row are, if they are used as they are.
+    fn chroma_bytes(&self, chroma: Chroma, row: usize, tile: &Tile) -> Option<*const u8> {
+        match chroma {
+            Chroma::Bytes { .. } => self.first_byte(1, row, tile),
+            _ => Some(std::ptr::null()),
         }
     }
 

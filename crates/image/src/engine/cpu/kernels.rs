@@ -218,6 +218,8 @@ pub(crate) struct Kernels {
     pub(crate) split_pairs: unsafe fn(&[i16], &mut [i16], &mut [i16]),
     /// Every third number to each of three rows.
     pub(crate) split_triples: unsafe fn(&[i16], [&mut [i16]; 3]),
+    /// Every second byte to one row, the others to the other, until both are full.
+    pub(crate) split_bytes: unsafe fn(*const u8, &mut [u8], &mut [u8]),
     /// As `bytes` for a band of [`LANES`] rows, which become columns of [`LANES`] numbers each.
     /// There is room for the rows, `stride` apart.
     pub(crate) band: unsafe fn(&Band<'_>, &mut [i16], usize, &mut [i16]),

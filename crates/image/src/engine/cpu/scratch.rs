@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::engine::cpu::direct::MARGIN;
+use crate::engine::cpu::direct::{self, MARGIN};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::picked;
 use crate::engine::cpu::prepare::Pass;
@@ -45,7 +45,7 @@ pub(crate) struct Scratch {
     pub(crate) len: usize,
     /// Bands that are resized together: for each of them there is as much.
     pub(crate) together: usize,
-    /// Bytes for picked samples, which lie apart.
+    /// Bytes for samples that are picked or dealt out, which lie apart.
     pub(crate) picked: usize,
 }
 
@@ -125,7 +125,9 @@ impl Pass {
         scratch.opaque = scratch.take(outputs.max(LANES));
         for (feed, groups) in self.tiles.iter().flat_map(|tile| self.feeds.iter().zip(&tile.groups))
         {
-            scratch.picked = scratch.picked.max(picked::bytes(feed, groups));
+            let dealt = self.direct.is_some() && direct::is_dealt(feed);
+            let all = if dealt { feed.shape.group_bytes() * groups.len() } else { 0 };
+            scratch.picked = scratch.picked.max(picked::bytes(feed, groups)).max(all);
         }
     }
 

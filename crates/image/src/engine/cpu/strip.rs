@@ -71,7 +71,7 @@ impl Strip<'_> {
         }
         if let (Some(chroma), Some(tile)) = (pass.direct, pass.tiles.first()) {
             // SAFETY: the caller's promise.
-            return unsafe { self.run_direct(rows, tile, chroma, numbers) };
+            return unsafe { self.run_direct(rows, tile, chroma, (numbers, picked)) };
         }
         if let (Some(gathered), Some(tile)) = (&pass.gathered, pass.tiles.first()) {
             // SAFETY: the caller's promise.

@@ -86,6 +86,36 @@ fn every_way() {
     compare(PixelFormat::Yuyv, PixelFormat::Grey, &same(Filter::Bilinear));
 }
 
+/// Whether luma goes straight to red, green and blue.
+fn is_direct(size: (usize, usize), from: PixelFormat, convert: &Convert) -> bool {
+    let source = image(size.0, size.1, from, DType::U8);
+    let target = image(size.0, size.1, PixelFormat::Rgb, DType::U8);
+    let job = Job::new(&source, &target, convert).unwrap();
+    let ways = kernels::portable::KERNELS.ways;
+    Prepared::new(&job.recipe, ways).passes.iter().all(|pass| pass.direct.is_some())
+}
+
+#[test]
+fn the_same_size() {
+    use PixelFormat::*;
+    for filter in [Filter::Nearest, Filter::Bilinear, Filter::Antialiased] {
+        let convert = Convert::new().with_filter(filter);
+        for from in [Nv12, Nv21, I420, Nv24, Yuyv, Uyvy] {
+            for width in [1, 2, 3, 16, 31, 32, 33, 64, 65, 66, 127, 130, 200] {
+                for to in [Rgb, Bgr, PlanarRgb, Rgba] {
+                    compare_sizes((width, 5), (width, 5), from, to, &convert);
+                }
+            }
+            assert!(is_direct((130, 5), from, &convert), "{from} {filter:?}");
+            // A part of the picture, from even and odd places on.
+            for left in 0..4 {
+                let part = convert.clone().with_crop(Region::new(left, 1, 70, 3));
+                compare_sizes((77, 5), (70, 3), from, Rgb, &part);
+            }
+        }
+    }
+}
+
 #[test]
 fn single_samples() {
     let nearest = Convert::new().with_filter(Filter::Nearest);

@@ -36,6 +36,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     band: band::band,
     split_pairs: lanes::split_pairs,
     split_triples: lanes::split_triples,
+    split_bytes: lanes::split_bytes,
     to_columns: turn::to_columns,
     to_rows: turn::to_rows,
     horizontal: horizontal::horizontal,

@@ -24,6 +24,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     band,
     split_pairs,
     split_triples,
+    split_bytes,
     to_columns,
     to_rows,
     horizontal,
@@ -56,6 +57,16 @@ fn saturated(value: i32) -> i16 {
 pub(super) unsafe fn split_pairs(from: &[i16], even: &mut [i16], odd: &mut [i16]) {
     for ((pair, even), odd) in from.chunks_exact(2).zip(even).zip(odd) {
         (*even, *odd) = (pair[0], pair[1]);
+    }
+}
+
+/// # Safety
+/// From `from` on there must be two bytes for each of the shorter row.
+#[inline(always)]
+pub(super) unsafe fn split_bytes(from: *const u8, even: &mut [u8], odd: &mut [u8]) {
+    for (at, (even, odd)) in even.iter_mut().zip(odd).enumerate() {
+        // SAFETY: the caller's promise.
+        [*even, *odd] = unsafe { from.add(2 * at).cast::<[u8; 2]>().read() };
     }
 }
 

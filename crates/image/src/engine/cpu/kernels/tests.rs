@@ -190,6 +190,14 @@ fn numbers_change_places() {
             (kernels.split_triples)(&mixed, [&mut a, &mut b, &mut c]);
             (a, b, c)
         });
+        let between = bytes(2 * len, 5);
+        // SAFETY: two bytes for each.
+        both("bytes apart", |kernels| unsafe {
+            let (mut even, mut odd) = (vec![0; len], vec![0; len]);
+            (kernels.split_bytes)(between.as_ptr(), &mut even, &mut odd);
+            assert!(even.iter().eq(between.iter().step_by(2)));
+            (even, odd)
+        });
         let rows = numbers(LANES * (len + 5), 6, 30_000);
         // SAFETY: as above.
         both("turned", |kernels| unsafe {

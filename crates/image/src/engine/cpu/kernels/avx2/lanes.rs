@@ -3,6 +3,7 @@
 
 use std::arch::x86_64::*;
 
+use super::fetch::fetch;
 use crate::engine::cpu::kernels::portable;
 
 /// # Safety
@@ -30,6 +31,36 @@ pub(super) unsafe fn split_pairs(from: &[i16], even: &mut [i16], odd: &mut [i16]
     // SAFETY: none is needed.
     unsafe {
         portable::split_pairs(&from[2 * whole..], &mut even[whole..n], &mut odd[whole..n]);
+    }
+}
+
+/// Bytes from what is read to what is fetched meanwhile.
+const AHEAD: usize = 8 * 1024;
+
+/// # Safety
+/// The processor must have AVX2; see [`super::Kernels`].
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn split_bytes(from: *const u8, even: &mut [u8], odd: &mut [u8]) {
+    let n = even.len().min(odd.len());
+    let whole = n / 32 * 32;
+    let low = _mm256_set1_epi16(0xff);
+    for at in (0..whole).step_by(32) {
+        fetch(from.wrapping_add(2 * at + AHEAD));
+        // SAFETY: 64 bytes from 2 * at, 32 to each row: inside, since at + 32 <= n.
+        unsafe {
+            let from = from.add(2 * at).cast::<__m256i>();
+            let (a, b) = (_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1)));
+            let first = _mm256_packus_epi16(_mm256_and_si256(a, low), _mm256_and_si256(b, low));
+            let second = _mm256_packus_epi16(_mm256_srli_epi16::<8>(a), _mm256_srli_epi16::<8>(b));
+            let first = _mm256_permute4x64_epi64::<0xd8>(first);
+            let second = _mm256_permute4x64_epi64::<0xd8>(second);
+            _mm256_storeu_si256(even.as_mut_ptr().add(at).cast(), first);
+            _mm256_storeu_si256(odd.as_mut_ptr().add(at).cast(), second);
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        portable::split_bytes(from.add(2 * whole), &mut even[whole..n], &mut odd[whole..n]);
     }
 }
 

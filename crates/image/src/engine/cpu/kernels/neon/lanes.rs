@@ -27,6 +27,26 @@ pub(super) unsafe fn split_pairs(from: &[i16], even: &mut [i16], odd: &mut [i16]
 }
 
 /// # Safety
+/// The processor must have NEON; see [`super::Kernels`].
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn split_bytes(from: *const u8, even: &mut [u8], odd: &mut [u8]) {
+    let n = even.len().min(odd.len());
+    let whole = n / 16 * 16;
+    for at in (0..whole).step_by(16) {
+        // SAFETY: 32 bytes from 2 * at, 16 to each row: inside, since at + 16 <= n.
+        unsafe {
+            let uint8x16x2_t(first, second) = vld2q_u8(from.add(2 * at));
+            vst1q_u8(even.as_mut_ptr().add(at), first);
+            vst1q_u8(odd.as_mut_ptr().add(at), second);
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        portable::split_bytes(from.add(2 * whole), &mut even[whole..n], &mut odd[whole..n]);
+    }
+}
+
+/// # Safety
 /// The processor must have NEON.
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn split_triples(from: &[i16], [a, b, c]: [&mut [i16]; 3]) {
