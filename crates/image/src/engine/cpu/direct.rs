@@ -21,7 +21,7 @@ pub(crate) enum Chroma {
     /// Two pixels share a sample, and the bytes of a row are used as they are: those of the red
     /// difference first if so told.
     Bytes { red_first: bool },
-    /// Two pixels lie between samples: the weights of [`super::kernels::Kernels::double`].
+    /// Two pixels lie between samples: the weights of [`ChromaRow::Doubled`].
     Doubled([i16; 4]),
 }
 
@@ -185,10 +185,11 @@ impl Strip<'_> {
         let (pass, n) = (self.pass, tile.outputs.len());
         let Some(matrix) = &pass.matrix else { return };
         let chroma = match chroma {
-            Chroma::Whole => ChromaRow::Whole(self.chroma_rows(n, None, numbers)),
-            Chroma::Halved => ChromaRow::Halved(self.chroma_rows(n.div_ceil(2), None, numbers)),
+            Chroma::Whole => ChromaRow::Whole(self.chroma_rows(n, numbers)),
+            Chroma::Halved => ChromaRow::Halved(self.chroma_rows(n.div_ceil(2), numbers)),
             Chroma::Doubled(weights) => {
-                ChromaRow::Whole(self.chroma_rows(n, Some(weights), numbers))
+                let rows = self.chroma_rows_and_ends(n.div_ceil(2), numbers);
+                ChromaRow::Doubled { rows, weights }
             }
             Chroma::Bytes { red_first } => ChromaRow::Bytes { at: bytes, red_first },
         };
@@ -220,28 +221,18 @@ impl Strip<'_> {
         Some(sum.row(feed.vertical.taps(row).0.first()?))
     }
 
-    /// The summed rows of chroma, `n` samples long; doubled first with weights, if there are any.
-    fn chroma_rows<'n>(
-        &self,
-        n: usize,
-        weights: Option<[i16; 4]>,
-        numbers: &'n mut [i16],
-    ) -> [&'n [i16]; 2] {
-        let scratch = &self.pass.scratch;
-        let rows: [Range<usize>; 2] = [1, 2].map(|component| {
-            let summed = scratch.rows[component].start;
-            let Some(weights) = weights else { return summed..summed + n };
-            // The first and last samples stand for those beyond them.
-            let samples = n.div_ceil(2);
-            numbers[summed - 1] = numbers[summed];
-            numbers[summed + samples] = numbers[summed + samples - 1];
-            let to = &scratch.colours[component - 1];
-            let (before, after) = numbers.split_at_mut(to.start);
-            let from = &before[summed - 1..summed + samples + 1];
-            // SAFETY: the kernels are those of this processor.
-            unsafe { (self.kernels.double)(from, weights, &mut after[..n]) };
-            to.start..to.start + n
-        });
-        rows.map(|range| &numbers[range])
+    /// The summed rows of chroma, `n` samples long.
+    fn chroma_rows<'n>(&self, n: usize, numbers: &'n [i16]) -> [&'n [i16]; 2] {
+        [1, 2].map(|component| &numbers[self.pass.scratch.rows[component].row(0, n)])
+    }
+
+    /// The same with the first and the last sample once more, for those beyond them.
+    fn chroma_rows_and_ends<'n>(&self, n: usize, numbers: &'n mut [i16]) -> [&'n [i16]; 2] {
+        let rows = [1, 2].map(|component| self.pass.scratch.rows[component].start);
+        for start in rows {
+            numbers[start - 1] = numbers[start];
+            numbers[start + n] = numbers[start + n - 1];
+        }
+        rows.map(|start| &numbers[start - 1..start + n + 1])
     }
 }

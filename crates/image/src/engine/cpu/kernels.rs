@@ -142,6 +142,11 @@ pub(crate) enum ChromaRow<'a> {
     Whole([&'a [i16]; 2]),
     /// One for two pixels, with seven bits after the point.
     Halved([&'a [i16]; 2]),
+    /// One for two pixels, which lie between it and its neighbours, with seven bits after the point:
+    /// the weights of the sample before and of its own for the first of two, of its own and of the one
+    /// after for the second. Rows begin with the sample before the first and end with the one after
+    /// the last.
+    Doubled { rows: [&'a [i16]; 2], weights: [i16; 4] },
     /// One for two pixels, as bytes in turn, the red difference first if so told.
     Bytes { at: *const u8, red_first: bool },
 }
@@ -152,6 +157,9 @@ impl ChromaRow<'_> {
         match self {
             ChromaRow::Whole(rows) => rows.iter().all(|row| row.len() >= pixels),
             ChromaRow::Halved(rows) => rows.iter().all(|row| row.len() >= pixels.div_ceil(2)),
+            ChromaRow::Doubled { rows, .. } => {
+                rows.iter().all(|row| row.len() >= pixels.div_ceil(2) + 2)
+            }
             // The caller's promise.
             ChromaRow::Bytes { .. } => true,
         }
@@ -256,10 +264,6 @@ pub(crate) struct Kernels {
     pub(crate) store_rgb: Option<unsafe fn(Columns<'_>, Out)>,
     /// Three rows through a colour matrix.
     pub(crate) matrix: MatrixKernel,
-    /// Twice as many numbers, each between its neighbours by these weights: of the one before and
-    /// its own for the first of two, of its own and the one after for the second. `from` begins
-    /// with the one before the first and ends with the one after the last.
-    pub(crate) double: unsafe fn(&[i16], [i16; 4], &mut [i16]),
     /// Luma and chroma through a matrix, stored as bytes: one row of luma, or two that share
     /// their chroma.
     pub(crate) mixed: unsafe fn(Mixed<'_>, &[(*const u8, Out)]),

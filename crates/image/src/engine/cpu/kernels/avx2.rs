@@ -54,7 +54,6 @@ pub(crate) static KERNELS: Kernels = Kernels {
     slid_pairs: uniform::slid_pairs,
     store_terms: store_terms::store_terms,
     matrix: matrix::matrix,
-    double: mixed::double,
     mixed: mixed::mixed,
     store_columns: Some(finish::store_columns),
     store_turned: Some(turned::store_turned),

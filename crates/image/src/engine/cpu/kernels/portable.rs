@@ -35,7 +35,6 @@ pub(crate) static KERNELS: Kernels = Kernels {
     slid_pairs: uniform::slid_pairs,
     store_terms: terms::store_terms,
     matrix,
-    double,
     mixed,
     store_columns: None,
     store_rgb: None,
@@ -181,28 +180,22 @@ pub(super) unsafe fn matrix(matrix: &FixedMatrix, from: [&[i16]; 3], to: [&mut [
 }
 
 /// # Safety
-/// None is needed; the type is that of the table.
-#[inline(always)]
-pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
-    for (index, pair) in out.chunks_mut(2).enumerate() {
-        let [before, own, after] = [from[index], from[index + 1], from[index + 2]];
-        let [a, b, c, d] = weights;
-        for (out, value) in pair.iter_mut().zip([
-            part(before, a).wrapping_add(part(own, b)),
-            part(own, c).wrapping_add(part(after, d)),
-        ]) {
-            *out = value;
-        }
-    }
-}
-
-/// # Safety
 /// See [`Kernels`].
 #[inline(always)]
 pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
     for &(luma, out) in rows {
         // SAFETY: the caller's promise.
         unsafe { mixed_from(mixed, luma, out, 0) }
+    }
+}
+
+/// A pixel's chroma between two samples.
+#[inline(always)]
+fn between(row: &[i16], [a, b, c, d]: [i16; 4], pixel: usize) -> i16 {
+    let [before, own, after] = [row[pixel / 2], row[pixel / 2 + 1], row[pixel / 2 + 2]];
+    match pixel % 2 {
+        0 => part(before, a).wrapping_add(part(own, b)),
+        _ => part(own, c).wrapping_add(part(after, d)),
     }
 }
 
@@ -217,6 +210,9 @@ pub(super) unsafe fn mixed_from(mixed: Mixed<'_>, luma: *const u8, out: Out, sta
         let (u, v) = match chroma {
             ChromaRow::Whole([u, v]) => (u[pixel], v[pixel]),
             ChromaRow::Halved([u, v]) => (u[pixel / 2], v[pixel / 2]),
+            ChromaRow::Doubled { rows: [u, v], weights } => {
+                (between(u, weights, pixel), between(v, weights, pixel))
+            }
             ChromaRow::Bytes { at, red_first } => {
                 // SAFETY: two bytes for two pixels, by the caller's promise.
                 let byte =

@@ -9,36 +9,6 @@ use crate::engine::cpu::fixed::FixedMatrix;
 use crate::engine::cpu::kernels::{ChromaRow, Mixed, Out, portable};
 
 /// # Safety
-/// The processor must have AVX2.
-#[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
-    let n = out.len();
-    assert!(from.len() >= n.div_ceil(2) + 2);
-    let whole = n / 32 * 32;
-    let [a, b, c, d] = weights;
-    let (a, b) = (_mm256_set1_epi16(a), _mm256_set1_epi16(b));
-    let (c, d) = (_mm256_set1_epi16(c), _mm256_set1_epi16(d));
-    for at in (0..whole).step_by(32) {
-        // SAFETY: sixteen numbers from at / 2, and two more, are inside `from`; 32 from `at`
-        // inside `out`.
-        unsafe {
-            let from = from.as_ptr().add(at / 2);
-            let load = |offset: usize| _mm256_loadu_si256(from.add(offset).cast());
-            let (before, own, after) = (load(0), load(1), load(2));
-            let even =
-                _mm256_add_epi16(_mm256_mulhrs_epi16(before, a), _mm256_mulhrs_epi16(own, b));
-            let odd = _mm256_add_epi16(_mm256_mulhrs_epi16(own, c), _mm256_mulhrs_epi16(after, d));
-            let (low, high) = (_mm256_unpacklo_epi16(even, odd), _mm256_unpackhi_epi16(even, odd));
-            let out = out.as_mut_ptr().add(at).cast::<__m256i>();
-            _mm256_storeu_si256(out, _mm256_permute2x128_si256::<0x20>(low, high));
-            _mm256_storeu_si256(out.add(1), _mm256_permute2x128_si256::<0x31>(low, high));
-        }
-    }
-    // SAFETY: none is needed.
-    unsafe { portable::double(&from[whole / 2..], weights, &mut out[whole..]) }
-}
-
-/// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
@@ -72,6 +42,7 @@ unsafe fn kinds<const FLIPPED: bool, const ROWS: usize>(
         match mixed.chroma {
             ChromaRow::Whole(_) => blocks::<WHOLE, FLIPPED, ROWS>(mixed, rows),
             ChromaRow::Halved(_) => blocks::<HALVED, FLIPPED, ROWS>(mixed, rows),
+            ChromaRow::Doubled { .. } => blocks::<DOUBLED, FLIPPED, ROWS>(mixed, rows),
             ChromaRow::Bytes { red_first: false, .. } => {
                 blocks::<BLUE_RED, FLIPPED, ROWS>(mixed, rows)
             }
@@ -90,6 +61,7 @@ const WHOLE: u8 = 0;
 const HALVED: u8 = 1;
 const BLUE_RED: u8 = 2;
 const RED_BLUE: u8 = 3;
+const DOUBLED: u8 = 4;
 
 /// Blocks of 32 pixels, the rest one by one.
 ///
@@ -103,16 +75,23 @@ unsafe fn blocks<const KIND: u8, const FLIPPED: bool, const ROWS: usize>(
     let Mixed { chroma, matrix, flip, pixels } = mixed;
     let (u, v, bytes): (&[i16], &[i16], *const u8) = match chroma {
         ChromaRow::Whole([u, v]) | ChromaRow::Halved([u, v]) => (u, v, std::ptr::null()),
+        ChromaRow::Doubled { rows: [u, v], .. } => (u, v, std::ptr::null()),
         ChromaRow::Bytes { at, .. } => (&[], &[], at),
     };
+    let mut weights = [_mm256_setzero_si256(); 4];
+    if let ChromaRow::Doubled { weights: own, .. } = chroma {
+        for index in 0..4 {
+            weights[index] = _mm256_set1_epi16(own[index]);
+        }
+    }
     let parts = Parts::new(matrix);
     let luma_part = _mm256_set1_epi16(matrix.rows[0][0]);
     let flip = _mm256_set1_epi8(flip as i8);
     let (zero, byte) = (_mm256_setzero_si256(), _mm256_set1_epi16(255));
     let whole = pixels / 32 * 32;
     for at in (0..whole).step_by(32) {
-        // Red, green and blue without luma, of two halves of the pixels. Where two pixels share a
-        // sample, those at even places and those at odd places, which have the same. Otherwise in
+        // Red, green and blue without luma, of two halves of the pixels: those at even places and those
+        // at odd places, which have the same where two pixels share a sample. Where each has its own, in
         // the order that unpacking bytes gives: pixels 0 to 7 and 16 to 23, then the others.
         // SAFETY: the chroma samples of 32 pixels, from `at` on.
         let (one, other) = unsafe {
@@ -125,6 +104,17 @@ unsafe fn blocks<const KIND: u8, const FLIPPED: bool, const ROWS: usize>(
                 };
                 let ((u_low, u_high), (v_low, v_high)) = (split(u), split(v));
                 (parts.colours(u_low, v_low), parts.colours(u_high, v_high))
+            } else if KIND == DOUBLED {
+                let [a, b, c, d] = weights;
+                let between = |row: &[i16]| {
+                    let (before, own) = (load(row, at / 2), load(row, at / 2 + 1));
+                    let after = load(row, at / 2 + 2);
+                    let product = |x, weight| _mm256_mulhrs_epi16(x, weight);
+                    let even = _mm256_add_epi16(product(before, a), product(own, b));
+                    (even, _mm256_add_epi16(product(own, c), product(after, d)))
+                };
+                let ((u_even, u_odd), (v_even, v_odd)) = (between(u), between(v));
+                (parts.colours(u_even, v_even), parts.colours(u_odd, v_odd))
             } else {
                 let (u, v) = if KIND == HALVED {
                     (load(u, at / 2), load(v, at / 2))

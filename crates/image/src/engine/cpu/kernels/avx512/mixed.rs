@@ -44,9 +44,11 @@ pub(super) unsafe fn mixed<const AT_ONCE: bool>(mixed: Mixed<'_>, rows: &[(*cons
 unsafe fn each<const ROWS: usize>(mixed: Mixed<'_>, rows: [(*const u8, Out); ROWS]) {
     // SAFETY: the caller's promise.
     unsafe {
-        match mixed.flip {
-            0 => blocks::<ROWS, false>(mixed, rows),
-            _ => blocks::<ROWS, true>(mixed, rows),
+        match (mixed.flip, mixed.chroma) {
+            (0, ChromaRow::Doubled { .. }) => blocks::<ROWS, false, true>(mixed, rows),
+            (_, ChromaRow::Doubled { .. }) => blocks::<ROWS, true, true>(mixed, rows),
+            (0, _) => blocks::<ROWS, false, false>(mixed, rows),
+            _ => blocks::<ROWS, true, false>(mixed, rows),
         }
     }
 }
@@ -54,10 +56,11 @@ unsafe fn each<const ROWS: usize>(mixed: Mixed<'_>, rows: [(*const u8, Out); ROW
 /// Blocks of 64 pixels, the rest one by one.
 ///
 /// # Safety
-/// As [`mixed`], with chroma rows as long as the pixels need, each sample of two pixels.
+/// As [`mixed`], with chroma rows as long as the pixels need, each sample of two pixels, which lie
+/// between samples if so told.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
-unsafe fn blocks<const ROWS: usize, const FLIP: bool>(
+unsafe fn blocks<const ROWS: usize, const FLIP: bool, const DOUBLED: bool>(
     mixed: Mixed<'_>,
     rows: [(*const u8, Out); ROWS],
 ) {
@@ -71,32 +74,56 @@ unsafe fn blocks<const ROWS: usize, const FLIP: bool>(
         // Half of a code is part of it.
         offset[colour] = _mm512_set1_epi16(matrix.offset[colour] + 16);
     }
+    let mut weights = [luma_part; 4];
+    if let ChromaRow::Doubled { weights: own, .. } = chroma {
+        for index in 0..4 {
+            weights[index] = _mm512_set1_epi16(own[index]);
+        }
+    }
     let (zero, byte) = (_mm512_setzero_si512(), _mm512_set1_epi16(255));
     let (flip, thirds) = (_mm512_set1_epi8(flip as i8), Thirds::new());
     let whole = pixels / PIXELS * PIXELS;
     for at in (0..whole).step_by(PIXELS) {
         // SAFETY: the chroma samples of 64 pixels, from `at` on.
-        let (u, v) = unsafe {
+        let (u, v, u_odd, v_odd) = unsafe {
+            let load = |row: &[i16], at: usize| _mm512_loadu_si512(row.as_ptr().add(at).cast());
             match chroma {
+                ChromaRow::Doubled { rows: [u, v], .. } => {
+                    let [a, b, c, d] = weights;
+                    let product = |x, weight| _mm512_mulhrs_epi16(x, weight);
+                    let between = |row: &[i16]| {
+                        let (before, own) = (load(row, at / 2), load(row, at / 2 + 1));
+                        let after = load(row, at / 2 + 2);
+                        let even = _mm512_add_epi16(product(before, a), product(own, b));
+                        (even, _mm512_add_epi16(product(own, c), product(after, d)))
+                    };
+                    let ((u, u_odd), (v, v_odd)) = (between(u), between(v));
+                    (u, v, u_odd, v_odd)
+                }
                 ChromaRow::Whole([u, v]) | ChromaRow::Halved([u, v]) => {
-                    let load = |row: &[i16]| _mm512_loadu_si512(row.as_ptr().add(at / 2).cast());
-                    (load(u), load(v))
+                    let (u, v) = (load(u, at / 2), load(v, at / 2));
+                    (u, v, u, v)
                 }
                 ChromaRow::Bytes { at: first, red_first } => {
                     let both = _mm512_loadu_si512(first.add(at).cast());
                     let first = _mm512_slli_epi16::<7>(_mm512_and_si512(both, byte));
                     let second = _mm512_slli_epi16::<7>(_mm512_srli_epi16::<8>(both));
-                    if red_first { (second, first) } else { (first, second) }
+                    let (u, v) = if red_first { (second, first) } else { (first, second) };
+                    (u, v, u, v)
                 }
             }
         };
-        let by_both =
-            _mm512_add_epi16(_mm512_mulhrs_epi16(u, green_u), _mm512_mulhrs_epi16(v, green_v));
-        let shares = [
-            _mm512_add_epi16(_mm512_mulhrs_epi16(v, red_v), offset[0]),
-            _mm512_add_epi16(by_both, offset[1]),
-            _mm512_add_epi16(_mm512_mulhrs_epi16(u, blue_u), offset[2]),
-        ];
+        let shares = |u: __m512i, v: __m512i| {
+            let by_both =
+                _mm512_add_epi16(_mm512_mulhrs_epi16(u, green_u), _mm512_mulhrs_epi16(v, green_v));
+            [
+                _mm512_add_epi16(_mm512_mulhrs_epi16(v, red_v), offset[0]),
+                _mm512_add_epi16(by_both, offset[1]),
+                _mm512_add_epi16(_mm512_mulhrs_epi16(u, blue_u), offset[2]),
+            ]
+        };
+        let evens = shares(u, v);
+        let odds = if DOUBLED { shares(u_odd, v_odd) } else { evens };
         for row in 0..ROWS {
             let (luma, out) = rows[row];
             fetch(luma.wrapping_add(at + AHEAD));
@@ -108,8 +135,8 @@ unsafe fn blocks<const ROWS: usize, const FLIP: bool>(
             let odd = luma(_mm512_andnot_si512(byte, y));
             let mut codes = [zero; 3];
             for colour in 0..3 {
-                let even = _mm512_srai_epi16::<5>(_mm512_add_epi16(even, shares[colour]));
-                let odd = _mm512_srai_epi16::<5>(_mm512_add_epi16(odd, shares[colour]));
+                let even = _mm512_srai_epi16::<5>(_mm512_add_epi16(even, evens[colour]));
+                let odd = _mm512_srai_epi16::<5>(_mm512_add_epi16(odd, odds[colour]));
                 codes[colour] = pack(even, odd);
                 if FLIP {
                     codes[colour] = _mm512_xor_si512(codes[colour], flip);

@@ -6,32 +6,6 @@ use std::arch::aarch64::*;
 use crate::engine::cpu::kernels::{ChromaRow, Mixed, Out, portable};
 
 /// # Safety
-/// The processor must have NEON.
-#[target_feature(enable = "neon")]
-pub(super) unsafe fn double(from: &[i16], weights: [i16; 4], out: &mut [i16]) {
-    let n = out.len();
-    assert!(from.len() >= n.div_ceil(2) + 2);
-    let whole = n / 16 * 16;
-    let [a, b, c, d] = weights;
-    for at in (0..whole).step_by(16) {
-        // SAFETY: eight numbers from at / 2, and two more, are inside `from`; 16 from `at` inside
-        // `out`.
-        unsafe {
-            let from = from.as_ptr().add(at / 2);
-            let (before, own) = (vld1q_s16(from), vld1q_s16(from.add(1)));
-            let after = vld1q_s16(from.add(2));
-            let even = vaddq_s16(vqrdmulhq_n_s16(before, a), vqrdmulhq_n_s16(own, b));
-            let odd = vaddq_s16(vqrdmulhq_n_s16(own, c), vqrdmulhq_n_s16(after, d));
-            let out = out.as_mut_ptr().add(at);
-            vst1q_s16(out, vzip1q_s16(even, odd));
-            vst1q_s16(out.add(8), vzip2q_s16(even, odd));
-        }
-    }
-    // SAFETY: none is needed.
-    unsafe { portable::double(&from[whole / 2..], weights, &mut out[whole..]) }
-}
-
-/// # Safety
 /// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn mixed(mixed: Mixed<'_>, rows: &[(*const u8, Out)]) {
@@ -56,6 +30,7 @@ unsafe fn kinds<const ROWS: usize>(mixed: Mixed<'_>, rows: [(*const u8, Out); RO
         match mixed.chroma {
             ChromaRow::Whole(_) => blocks::<WHOLE, ROWS>(mixed, rows),
             ChromaRow::Halved(_) => blocks::<HALVED, ROWS>(mixed, rows),
+            ChromaRow::Doubled { .. } => blocks::<DOUBLED, ROWS>(mixed, rows),
             ChromaRow::Bytes { red_first: false, .. } => blocks::<BLUE_RED, ROWS>(mixed, rows),
             ChromaRow::Bytes { red_first: true, .. } => blocks::<RED_BLUE, ROWS>(mixed, rows),
         }
@@ -67,6 +42,7 @@ const WHOLE: u8 = 0;
 const HALVED: u8 = 1;
 const BLUE_RED: u8 = 2;
 const RED_BLUE: u8 = 3;
+const DOUBLED: u8 = 4;
 
 /// Blocks of 16 pixels, the rest one by one.
 ///
@@ -80,7 +56,12 @@ unsafe fn blocks<const KIND: u8, const ROWS: usize>(
     let Mixed { chroma, matrix, flip, pixels } = mixed;
     let (u, v, bytes): (&[i16], &[i16], *const u8) = match chroma {
         ChromaRow::Whole([u, v]) | ChromaRow::Halved([u, v]) => (u, v, std::ptr::null()),
+        ChromaRow::Doubled { rows: [u, v], .. } => (u, v, std::ptr::null()),
         ChromaRow::Bytes { at, .. } => (&[], &[], at),
+    };
+    let weights = match chroma {
+        ChromaRow::Doubled { weights, .. } => weights,
+        _ => [0; 4],
     };
     let chroma = Chroma::new(matrix.rows, matrix.offset);
     let luma_part = vdupq_n_s16(matrix.rows[0][0]);
@@ -95,6 +76,12 @@ unsafe fn blocks<const KIND: u8, const ROWS: usize>(
                 let low = chroma.colours(vld1q_s16(u.add(at)), vld1q_s16(v.add(at)));
                 let high = chroma.colours(vld1q_s16(u.add(at + 8)), vld1q_s16(v.add(at + 8)));
                 (low, high)
+            } else if KIND == DOUBLED {
+                let (u, v) = (u.add(at / 2), v.add(at / 2));
+                let even = chroma.colours(first_of_two(u, weights), first_of_two(v, weights));
+                let odd = chroma.colours(second_of_two(u, weights), second_of_two(v, weights));
+                let low = [0, 1, 2].map(|colour| vzip1q_s16(even[colour], odd[colour]));
+                (low, [0, 1, 2].map(|colour| vzip2q_s16(even[colour], odd[colour])))
             } else {
                 let (u, v) = if KIND == HALVED {
                     (vld1q_s16(u.add(at / 2)), vld1q_s16(v.add(at / 2)))
@@ -149,6 +136,30 @@ unsafe fn blocks<const KIND: u8, const ROWS: usize>(
         // SAFETY: the caller's promise.
         unsafe { portable::mixed_from(mixed, luma, out, whole) }
     }
+}
+
+/// Chroma of the first of every two pixels, between a sample and the one before.
+///
+/// # Safety
+/// There must be nine numbers.
+#[target_feature(enable = "neon")]
+#[inline]
+unsafe fn first_of_two(from: *const i16, [a, b, _, _]: [i16; 4]) -> int16x8_t {
+    // SAFETY: the caller's promise.
+    let (before, own) = unsafe { (vld1q_s16(from), vld1q_s16(from.add(1))) };
+    vaddq_s16(vqrdmulhq_n_s16(before, a), vqrdmulhq_n_s16(own, b))
+}
+
+/// Chroma of the second of every two pixels, between a sample and the one after.
+///
+/// # Safety
+/// There must be ten numbers.
+#[target_feature(enable = "neon")]
+#[inline]
+unsafe fn second_of_two(from: *const i16, [_, _, c, d]: [i16; 4]) -> int16x8_t {
+    // SAFETY: the caller's promise.
+    let (own, after) = unsafe { (vld1q_s16(from.add(1)), vld1q_s16(from.add(2))) };
+    vaddq_s16(vqrdmulhq_n_s16(own, c), vqrdmulhq_n_s16(after, d))
 }
 
 /// What chroma adds to luma.

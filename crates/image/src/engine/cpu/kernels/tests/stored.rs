@@ -136,21 +136,18 @@ fn luma_goes_straight() {
     for len in LENGTHS {
         let (luma, second) = (bytes(len, 30), bytes(len, 33));
         let chroma = [31, 32].map(|seed| numbers(len + 2, seed, 32_640));
-        // SAFETY: the kernels are those of this processor.
-        both("doubled", |kernels| unsafe {
-            let mut out = vec![0; len];
-            (kernels.double)(&chroma[0], [8192, 24576, 24576, 8192], &mut out);
-            out
-        });
         let matrix = FixedMatrix::new(&Matrix::to_rgb(Colour::HD), 7);
         let (rows, pairs) = ([&chroma[0][..], &chroma[1][..]], bytes(len + 1, 34));
         let kinds = [
             ChromaRow::Whole(rows),
             ChromaRow::Halved(rows),
+            ChromaRow::Doubled { rows, weights: [8192, 24576, 24576, 8192] },
+            ChromaRow::Doubled { rows, weights: [0, 32767, 16384, 16384] },
             ChromaRow::Bytes { at: pairs.as_ptr(), red_first: false },
             ChromaRow::Bytes { at: pairs.as_ptr(), red_first: true },
         ];
-        for (chroma, blue_first) in kinds.into_iter().zip([false, true, true, false]) {
+        for (index, chroma) in kinds.into_iter().enumerate() {
+            let blue_first = index % 2 == 1;
             let mixed = Mixed { chroma, matrix: &matrix, flip: 0x80, pixels: len };
             // SAFETY: there is room for three bytes for each pixel.
             both("luma and chroma", |kernels| unsafe {
