@@ -16,7 +16,6 @@ pub(crate) struct Task {
     pub(crate) target_ratio: f64,
 }
 
-const VGA: (usize, usize) = (640, 480);
 const HD: (usize, usize) = (1280, 720);
 const FULL_HD: (usize, usize) = (1920, 1080);
 const UHD: (usize, usize) = (3840, 2160);
@@ -72,6 +71,7 @@ pub(crate) fn tasks() -> Vec<Task> {
         plain(task("RGBA 1080p to 640 RGB, plain", rgba, rgb(640), COLOURS)),
         nearest(task("NV12 1080p to RGB u8", nv12, (Rgb, DType::U8, FULL_HD), 1.0)),
         nearest(task("NV12 1080p to planar u8", nv12, (PlanarRgb, DType::U8, FULL_HD), PLANES)),
+        nearest(task("YUYV 1080p to RGB u8", yuyv, (Rgb, DType::U8, FULL_HD), 1.0)),
     ];
     all.extend(any_sizes());
     all
@@ -82,34 +82,51 @@ const ANY_SIZE: &str = "any size";
 
 /// Sizes in no simple ratio to the source, some of them larger than it.
 fn any_sizes() -> impl Iterator<Item = Task> {
-    let sources: [(&str, _, &[usize]); 7] = [
-        ("240p", (320, 240), &[96, 160, 224]),
-        ("480p", VGA, &[300, 320, 416, 500, 800, 1280]),
-        // Rows that do not begin with a line of the cache.
-        ("848x480", (848, 480), &[300, 448]),
-        ("720p", HD, &[300, 416, 800, 1080, 1600]),
-        ("1080p", FULL_HD, &[40, 60, 100, 224, 300, 800, 900, 1024, 1080, 1500]),
-        ("5 megapixel", (2592, 1944), &[320, 640, 1024]),
-        ("4K", UHD, &[96, 416, 1080]),
+    // Rows of 848 bytes do not begin with a line of the cache.
+    let sources: [(&str, &[usize]); 17] = [
+        ("nv12:320x240:rgb", &[96, 150, 160, 224]),
+        ("nv12:640x480:rgb", &[300, 320, 416, 500, 800, 1280]),
+        ("nv12:848x480:rgb", &[300, 448]),
+        ("nv12:1280x720:rgb", &[300, 416, 600, 800, 1080, 1600]),
+        (
+            "nv12:1920x1080:rgb",
+            &[40, 60, 100, 224, 300, 800, 900, 950, 1024, 1080, 1500, 2400, 3000],
+        ),
+        ("nv12:2592x1944:rgb", &[320, 640, 1024, 2500]),
+        ("nv12:3840x2160:rgb", &[96, 416, 1080, 1800]),
+        ("nv12:640x480:planar-u8", &[224, 300, 1000]),
+        ("nv12:1920x1080:planar-u8", &[300, 800, 1500]),
+        ("nv12:3840x2160:planar-u8", &[1080, 1800]),
+        ("nv12:640x480:planar-f32", &[224, 416]),
+        ("nv12:1920x1080:planar-f32", &[800, 1080, 1500, 1800]),
+        ("nv12:1280x720:planar-f16", &[224, 500, 1200]),
+        ("yuyv:640x480:rgb", &[224, 300, 416]),
+        ("yuyv:1920x1080:rgb", &[300, 800, 1280, 1800]),
+        ("yuyv:3840x2160:rgb", &[640, 1500]),
+        ("rgba:1920x1080:rgb", &[224, 800, 1280]),
     ];
-    sources.into_iter().flat_map(|(name, size, sides)| {
-        sides.iter().map(move |side| {
-            let name = format!("{ANY_SIZE}: NV12 {name} to {side} RGB u8");
-            task(&name, (Nv12, size), (Rgb, DType::U8, (*side, *side)), YUV)
-        })
+    let words = |(source, sides): (&'static str, &'static [usize])| {
+        sides.iter().map(move |side| format!("{source}:{side}"))
+    };
+    sources.into_iter().flat_map(words).filter_map(|word| {
+        let task = Task::asked(&word)?;
+        Some(Task { name: format!("{ANY_SIZE}: {word}"), ..task })
     })
 }
 
 impl Task {
     /// A conversion that somebody asked for, such as `nv12:1920x1080:rgb:700`: a source, its size,
-    /// a destination and its side; `:plain` at the end takes two samples whatever the scale.
+    /// a destination and its side; `:plain` at the end takes two samples whatever the scale,
+    /// `:nearest` one.
     pub(crate) fn asked(word: &str) -> Option<Task> {
-        let (words, filter) = match word.strip_suffix(":plain") {
-            Some(words) => (words, Filter::Bilinear),
-            None => (word, Filter::Antialiased),
+        let parts: Vec<&str> = word.split(':').collect();
+        let (&[source, size, target, side], filter) = (match &parts[..] {
+            [all @ .., "plain"] => (all, Filter::Bilinear),
+            [all @ .., "nearest"] => (all, Filter::Nearest),
+            all => (all, Filter::Antialiased),
+        }) else {
+            return None;
         };
-        let parts: Vec<&str> = words.split(':').collect();
-        let &[source, size, target, side] = &parts[..] else { return None };
         let source = match source {
             "nv12" => Nv12,
             "yuyv" => Yuyv,

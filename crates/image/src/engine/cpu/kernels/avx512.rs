@@ -36,6 +36,9 @@ const BYTES: Way = Way {
 /// columns do.
 const WORDS: Way = Way { run: 16, samples: Samples::Words, pairs: 5, outputs: 144, ..BYTES };
 
+/// The same for two samples, whatever is between those of one output and of the next.
+const FEW_WORDS: Way = Way { pairs: 1, ..WORDS };
+
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx512",
     band: band::band::<4, 4>,
@@ -50,12 +53,12 @@ pub(crate) static KERNELS: Kernels = Kernels {
 };
 
 /// For processors that do the halves of long vectors one after the other: columns of short ones are
-/// faster there than samples that are gathered as words, and long ones pay for fewer rows.
+/// faster there than more than two samples that are gathered as words, and long ones pay for fewer rows.
 pub(crate) static ZEN4: Kernels = Kernels {
     name: "zen4",
     band: band::band::<1, 2>,
     mixed: mixed::mixed::<true>,
-    ways: &[BYTES, Way::NARROW, Way::APART],
+    ways: &[BYTES, FEW_WORDS, Way::NARROW, Way::APART],
     ..KERNELS
 };
 

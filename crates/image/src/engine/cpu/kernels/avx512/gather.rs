@@ -7,7 +7,7 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::{BYTES, WORDS};
+use super::{BYTES, FEW_WORDS, WORDS};
 use crate::engine::cpu::kernels::{Gather, Gathering, avx2};
 
 /// # Safety
@@ -22,7 +22,7 @@ pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers:
         match (gather.way, gather.pairs) {
             (BYTES, 1) => pairs::<1, false>(gather, gathering, to),
             (BYTES, 2) => pairs::<2, false>(gather, gathering, to),
-            (WORDS, 1) => pairs::<1, true>(gather, gathering, to),
+            (WORDS | FEW_WORDS, 1) => pairs::<1, true>(gather, gathering, to),
             (WORDS, 2) => pairs::<2, true>(gather, gathering, to),
             (WORDS, 3) => pairs::<3, true>(gather, gathering, to),
             (WORDS, 4) => pairs::<4, true>(gather, gathering, to),
