@@ -99,12 +99,13 @@ impl Cpu {
     /// Runs a pass in strips; with the first goes what the picture does not cover.
     fn pass(&self, recipe: &Recipe, pass: &Pass, first: bool, source: &Held, target: &Held) {
         let transposed = recipe.geometry.transposed;
-        let strip = Strip {
+        let strip = |rows| Strip {
             kernels: self.kernels,
             pass,
             source: source.planes(),
             target: target.planes(),
             transposed,
+            rows,
         };
         let pixels = recipe.geometry.crop.height * recipe.geometry.crop.width;
         let cut = self.threads.strips(pass.down, pixels, [LANES, pass.scratch.together * LANES]);
@@ -120,7 +121,7 @@ impl Cpu {
             self.with_workspace(|workspace| {
                 // SAFETY: both images are held until this function's caller is done, they are of
                 // the recipe's kind, and strips do not overlap.
-                unsafe { strip.run(cut.rows(index), workspace) }
+                unsafe { strip(cut.rows(index)).run(workspace) }
             });
         };
         if strips > 1 {

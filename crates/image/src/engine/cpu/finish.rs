@@ -138,6 +138,7 @@ impl Strip<'_> {
             flip: ending.flip,
             rows: 1,
             pixels,
+            goes_on: false,
         };
         // SAFETY: the content rectangle is inside the destination, which is held to write.
         unsafe { kernel(columns, first.down(row, *strides)) };
@@ -166,6 +167,7 @@ impl Strip<'_> {
             flip: pass.flip(),
             rows: rows.len(),
             pixels,
+            goes_on: self.goes_on(rows),
         };
         // SAFETY: the content rectangle is inside the destination, which is held to write.
         unsafe { kernel(columns, out, strides) };

@@ -118,11 +118,12 @@ impl Vertical {
         (&self.taps[start..end], begin)
     }
 
-    /// The sums of some output rows; `sum` tells all but their taps.
-    pub(crate) fn band<'a>(&'a self, sum: Sum<'a>, rows: &Range<usize>) -> Band<'a> {
+    /// The sums of some output rows; `sum` tells all but their taps, `goes_on` whether the band after
+    /// them is next.
+    pub(crate) fn band<'a>(&'a self, sum: Sum<'a>, rows: &Range<usize>, goes_on: bool) -> Band<'a> {
         let start = rows.start.checked_sub(1).map_or(0, |before| self.ends[before].0);
         let steps = self.walk.as_ref().and_then(|walk| walk.steps(rows));
-        Band { sum, taps: &self.taps, start, ends: &self.ends[rows.clone()], steps }
+        Band { sum, taps: &self.taps, start, ends: &self.ends[rows.clone()], steps, goes_on }
     }
 
     /// The most source rows from the first to the last that an output row is made of.

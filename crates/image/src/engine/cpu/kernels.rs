@@ -177,6 +177,9 @@ pub(crate) struct Columns<'a> {
     /// Rows of the band.
     pub(crate) rows: usize,
     pub(crate) pixels: usize,
+    /// Whether the rows below are stored next.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others fetch nothing"))]
+    pub(crate) goes_on: bool,
 }
 
 /// Where red, green and blue are stored.

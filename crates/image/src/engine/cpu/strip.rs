@@ -16,13 +16,14 @@ use crate::engine::cpu::prepare::{Pass, Tile};
 use crate::held::PlaneAddress;
 
 /// What a strip works on.
-#[derive(Clone, Copy)]
 pub(crate) struct Strip<'a> {
     pub(crate) kernels: &'static Kernels,
     pub(crate) pass: &'a Pass,
     pub(crate) source: &'a [PlaneAddress],
     pub(crate) target: &'a [PlaneAddress],
     pub(crate) transposed: bool,
+    /// The output rows that are made.
+    pub(crate) rows: Range<usize>,
 }
 
 /// A thread's own memory, kept from one picture to the next.
@@ -57,13 +58,13 @@ impl Workspace {
 }
 
 impl Strip<'_> {
-    /// Makes the output rows `rows`.
+    /// Makes its output rows.
     ///
     /// # Safety
     /// The planes must be held, the source's to read and the destination's to write, and be those
     /// of images of the kind that the pass was prepared for. No other thread makes these rows.
-    pub(crate) unsafe fn run(&self, rows: Range<usize>, workspace: &mut Workspace) {
-        let pass = self.pass;
+    pub(crate) unsafe fn run(&self, workspace: &mut Workspace) {
+        let (pass, rows) = (self.pass, self.rows.clone());
         workspace.grow(pass);
         let (numbers, picked) = workspace.parts(pass);
         for numbers in numbers.chunks_mut(pass.scratch.len.max(1)) {
@@ -104,6 +105,11 @@ impl Strip<'_> {
                 }
             }
         }
+    }
+
+    /// Whether the band after these rows is made next, and not by another thread.
+    pub(super) fn goes_on(&self, rows: &Range<usize>) -> bool {
+        rows.end < self.rows.end
     }
 
     /// How source rows of a tile are summed: all but the taps.
@@ -165,7 +171,7 @@ impl Strip<'_> {
         let [band_rows, columns] = parts(numbers, [band.all(), columns]);
         let n = groups.len() * feed.shape.numbers();
         let columns = &mut columns[..n * LANES];
-        let all = feed.vertical.band(sum, rows);
+        let all = feed.vertical.band(sum, rows, self.goes_on(rows));
         // SAFETY: the groups lie inside the rows of a held plane, and the rows of the scratch
         // memory are at least as long.
         unsafe {

@@ -124,6 +124,9 @@ pub(crate) struct Band<'a> {
     pub(crate) ends: &'a [(usize, i16)],
     /// The same in another order, where that is known.
     pub(crate) steps: Option<Steps<'a>>,
+    /// Whether the source rows after these are wanted next.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others fetch nothing"))]
+    pub(crate) goes_on: bool,
 }
 
 impl<'a> Band<'a> {

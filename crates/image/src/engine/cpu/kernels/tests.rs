@@ -100,7 +100,8 @@ fn sums_of_rows() {
                     (0..=sum.taps.len()).flat_map(|n| &sum.taps[..n]).copied().collect();
                 let ends: Vec<(usize, i16)> =
                     (0..=sum.taps.len()).map(|n| (n * (n + 1) / 2, sum.begin)).collect();
-                let band = Band { sum, taps: &taps, start: 0, ends: &ends, steps: None };
+                let band =
+                    Band { sum, taps: &taps, start: 0, ends: &ends, steps: None, goes_on: true };
                 (kernels.band)(&band, &mut rows, len + 7, &mut columns);
                 columns
             });
@@ -149,7 +150,7 @@ fn in_the_order_of_the_source(weights: [i32; 5], finer: bool) {
                 let sum = Sum { finer, ..sum_of(&[], &plane, stride) };
                 let start = rows.start.checked_sub(1).map_or(0, |before| ends[before].0);
                 let (ends, steps) = (&ends[rows.clone()], walk.steps(&rows));
-                let band = Band { sum, taps: &taps, start, ends, steps };
+                let band = Band { sum, taps: &taps, start, ends, steps, goes_on: stride == far };
                 let (mut scratch, mut columns) = (vec![0; len * LANES], vec![7; len * LANES]);
                 (kernels.band)(&band, &mut scratch, len, &mut columns);
                 columns

@@ -49,6 +49,7 @@ unsafe fn squares<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usiz
         // The last one ends with the row and may store some pixels again.
         let here = at.min(columns.pixels - LANES);
         match out {
+            _ if !columns.goes_on => {}
             Out::Packed { at, .. } => fetch_below(at.wrapping_add(3 * here), strides[0], rows),
             Out::Planes(planes) if here.is_multiple_of(LINE) => {
                 for plane in 0..3 {

@@ -33,7 +33,7 @@ pub(super) unsafe fn store_turned(columns: Columns<'_>, out: Out, strides: [usiz
 /// As [`store_turned`].
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn twos<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usize; 3]) {
-    let Columns { from, matrix, fraction, flip, rows, pixels } = columns;
+    let Columns { from, matrix, fraction, flip, rows, pixels, .. } = columns;
     let step = Step::new(matrix, fraction);
     let flip = _mm256_set1_epi8(flip as i8);
     for first in (0..pixels).step_by(2) {

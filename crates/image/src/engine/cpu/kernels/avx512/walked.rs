@@ -47,7 +47,9 @@ pub(super) unsafe fn columns(band: &Band<'_>, steps: &Steps<'_>, n: usize, colum
             row: first.wrapping_add(here),
             share: shares.as_ptr().wrapping_add(start),
             stride,
-            ahead: next_band,
+            // Of a band that another thread makes nothing, but the next block: the last byte of each
+            // line, as the first may be in the line that this one ends in.
+            ahead: if band.goes_on { next_band } else { BLOCK + 63 },
         };
         let mut squares: Squares<{ 2 * VECTORS }> =
             [[[MaybeUninit::uninit(); LANES]; 2]; 2 * VECTORS];
@@ -63,7 +65,12 @@ pub(super) unsafe fn columns(band: &Band<'_>, steps: &Steps<'_>, n: usize, colum
             }
         };
         // SAFETY: the caller's promise.
-        unsafe { walk(band, steps, rows, &mut store) };
+        unsafe {
+            match band.goes_on {
+                true => walk::<_MM_HINT_T1>(band, steps, rows, &mut store),
+                false => walk::<_MM_HINT_T0>(band, steps, rows, &mut store),
+            }
+        }
         for lane in band.ends.len()..LANES {
             store(lane, begin(0));
         }
@@ -104,18 +111,18 @@ pub(super) unsafe fn rows(
                 match (lane.checked_sub(1), band.ends.get(lane)) {
                     (Some(lane_before), Some((_, begins))) => {
                         let (mut before, mut after) = (kept(place(lane_before)), begin(*begins));
-                        rows.add_to_both(count, &mut before, &mut after);
+                        rows.add_to_both::<_MM_HINT_T1>(count, &mut before, &mut after);
                         put(place(lane_before), finished(before, band.sum.finer));
                         keep(place(lane), after);
                     }
                     (None, Some((_, begins))) => {
                         let mut after = begin(*begins);
-                        rows.add(count, |share| share.after, &mut after);
+                        rows.add::<_MM_HINT_T1>(count, |share| share.after, &mut after);
                         keep(place(lane), after);
                     }
                     (Some(lane_before), None) => {
                         let mut before = kept(place(lane_before));
-                        rows.add(count, |share| share.before, &mut before);
+                        rows.add::<_MM_HINT_T1>(count, |share| share.before, &mut before);
                         put(place(lane_before), finished(before, band.sum.finer));
                     }
                     (None, None) => {}
@@ -194,7 +201,7 @@ unsafe fn put(at: *mut __m512i, sums: Sums) {
 /// Rows of the steps must be valid for reads.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-unsafe fn walk(
+unsafe fn walk<const HINT: i32>(
     band: &Band<'_>,
     steps: &Steps<'_>,
     mut rows: Rows,
@@ -205,14 +212,14 @@ unsafe fn walk(
     let mut one = begin(outputs[0].1);
     // SAFETY: the caller's promise.
     unsafe {
-        rows.add(ends[0] - steps.start, |share| share.after, &mut one);
+        rows.add::<HINT>(ends[0] - steps.start, |share| share.after, &mut one);
         for lane in 1..lanes {
             let mut other = begin(outputs[lane].1);
-            rows.add_to_both(ends[lane] - ends[lane - 1], &mut one, &mut other);
+            rows.add_to_both::<HINT>(ends[lane] - ends[lane - 1], &mut one, &mut other);
             store(lane - 1, finished(one, finer));
             one = other;
         }
-        rows.add(ends[lanes] - ends[lanes - 1], |share| share.before, &mut one);
+        rows.add::<HINT>(ends[lanes] - ends[lanes - 1], |share| share.before, &mut one);
         store(lanes - 1, finished(one, finer));
     }
 }
@@ -249,7 +256,12 @@ impl Rows {
     /// These rows, and as many shares, must be valid for reads.
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
-    unsafe fn add_to_both(&mut self, count: usize, before: &mut Sums, after: &mut Sums) {
+    unsafe fn add_to_both<const HINT: i32>(
+        &mut self,
+        count: usize,
+        before: &mut Sums,
+        after: &mut Sums,
+    ) {
         for _ in 0..count {
             // SAFETY: the caller's promise.
             let share = unsafe { self.share.read() };
@@ -257,7 +269,7 @@ impl Rows {
                 (_mm512_set1_epi32(share.before as i32), _mm512_set1_epi32(share.after as i32));
             for index in 0..VECTORS {
                 // SAFETY: the caller's promise.
-                let odd = unsafe { self.load(index) };
+                let odd = unsafe { self.load::<HINT>(index) };
                 let even = _mm512_slli_epi16::<8>(odd);
                 before[index] = added(before[index], even, odd, one);
                 after[index] = added(after[index], even, odd, other);
@@ -272,13 +284,18 @@ impl Rows {
     /// As [`Rows::add_to_both`].
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
-    unsafe fn add(&mut self, count: usize, weight: impl Fn(Share) -> u32, sums: &mut Sums) {
+    unsafe fn add<const HINT: i32>(
+        &mut self,
+        count: usize,
+        weight: impl Fn(Share) -> u32,
+        sums: &mut Sums,
+    ) {
         for _ in 0..count {
             // SAFETY: the caller's promise.
             let weight = _mm512_set1_epi32(weight(unsafe { self.share.read() }) as i32);
             for index in 0..VECTORS {
                 // SAFETY: the caller's promise.
-                let odd = unsafe { self.load(index) };
+                let odd = unsafe { self.load::<HINT>(index) };
                 sums[index] = added(sums[index], _mm512_slli_epi16::<8>(odd), odd, weight);
             }
             self.step();
@@ -289,9 +306,9 @@ impl Rows {
     /// As [`Rows::add_to_both`].
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
-    unsafe fn load(&self, index: usize) -> __m512i {
+    unsafe fn load<const HINT: i32>(&self, index: usize) -> __m512i {
         let at = self.row.wrapping_add(64 * index);
-        _mm_prefetch::<_MM_HINT_T1>(at.wrapping_add(self.ahead).cast());
+        _mm_prefetch::<HINT>(at.wrapping_add(self.ahead).cast());
         // SAFETY: the caller's promise.
         unsafe { _mm512_loadu_si512(at.cast()) }
     }

@@ -32,7 +32,7 @@ pub(super) unsafe fn store_columns(columns: Columns<'_>, out: Out, strides: [usi
 /// As [`store_columns`], with at least eight columns.
 #[target_feature(enable = "neon")]
 unsafe fn blocks<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usize; 3]) {
-    let Columns { from, matrix, fraction, flip, rows, pixels } = columns;
+    let Columns { from, matrix, fraction, flip, rows, pixels, .. } = columns;
     let step = Step::new(matrix, fraction, flip);
     let mut at = 0;
     while at < pixels {

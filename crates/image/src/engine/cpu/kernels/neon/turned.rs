@@ -30,7 +30,7 @@ pub(super) unsafe fn store_turned(columns: Columns<'_>, out: Out, strides: [usiz
 /// As [`store_turned`].
 #[target_feature(enable = "neon")]
 unsafe fn each<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usize; 3]) {
-    let Columns { from, matrix, fraction, flip, rows, pixels } = columns;
+    let Columns { from, matrix, fraction, flip, rows, pixels, .. } = columns;
     let step = Step::new(matrix, fraction, flip);
     for pixel in 0..pixels {
         // SAFETY: the column is inside, and there is room for a row of as many pixels as the band

@@ -57,6 +57,7 @@ fn columns_are_stored_by(kernel: StoreKernel) {
                 flip: if rows == 5 { 0x80 } else { 0 },
                 rows,
                 pixels: len,
+                goes_on: rows == LANES,
             };
             for packed in [Some(false), Some(true), None] {
                 let mut out = vec![9u8; 3 * len * LANES];
@@ -92,7 +93,8 @@ fn columns_are_stored_as_rows_by(kernel: StoreKernel) {
         for (matrix, rows) in [(None, 16), (Some(&to_rgb), 16), (Some(&to_yuv), 5), (None, 9)] {
             let fraction = if matrix.is_some() { 5 } else { 7 };
             let flip = if rows == 5 { 0x80 } else { 0 };
-            let columns = Columns { from, matrix, fraction, flip, rows, pixels: len };
+            let columns =
+                Columns { from, matrix, fraction, flip, rows, pixels: len, goes_on: false };
             let mut colours = parts.clone();
             let [a, b, c] = &mut colours;
             // SAFETY: the portable kernels run everywhere.
@@ -211,7 +213,8 @@ fn rows_are_stored_by(kernel: unsafe fn(Columns<'_>, Out)) {
         let from = [&parts[0][..], &parts[1], &parts[2]];
         for (matrix, flip) in [(None, 0), (Some(&to_rgb), 0), (Some(&to_yuv), 0x80)] {
             let fraction = if matrix.is_some() { 5 } else { 7 };
-            let row = Columns { from, matrix, fraction, flip, rows: 1, pixels: len };
+            let row =
+                Columns { from, matrix, fraction, flip, rows: 1, pixels: len, goes_on: false };
             let mut colours = parts.clone();
             let [a, b, c] = &mut colours;
             // SAFETY: the portable kernels run everywhere.
