@@ -1,8 +1,11 @@
 //! Time of the processor on this thread.
 
+use std::cell::RefCell;
 use std::hint::black_box;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
+
+use crate::touch::touch_lines;
 
 /// How long one measurement should take at least, in nanoseconds: long beside the cost of asking
 /// for the time and of caches that another contestant has filled, short beside what usually
@@ -52,6 +55,20 @@ pub fn per_call<R>(work: impl FnMut() -> R) -> impl FnMut() -> f64 {
 /// As [`per_call`], by the clock on the wall: for work that several threads share.
 pub fn per_call_on_the_wall<R>(work: impl FnMut() -> R) -> impl FnMut() -> f64 {
     per_call_by(ClockId::Monotonic, work)
+}
+
+/// As [`per_call`] for one call whose data is in no cache, as a camera's frame is: all of `trash`, which
+/// should be larger than the caches, is written before.
+pub fn per_cold_call<'a, R: 'a>(
+    trash: &'a RefCell<Vec<u8>>,
+    mut work: impl FnMut() -> R + 'a,
+) -> impl FnMut() -> f64 + 'a {
+    move || {
+        touch_lines(&mut trash.borrow_mut());
+        let stopwatch = Stopwatch::start();
+        black_box(work());
+        stopwatch.nanoseconds()
+    }
 }
 
 fn per_call_by<R>(clock: ClockId, mut work: impl FnMut() -> R) -> impl FnMut() -> f64 {

@@ -46,7 +46,7 @@ mod table;
 mod touch;
 
 pub use bench::{Bench, run};
-pub use clock::{Stopwatch, per_call, per_call_on_the_wall, program_nanoseconds};
+pub use clock::{Stopwatch, per_call, per_call_on_the_wall, per_cold_call, program_nanoseconds};
 pub use error::Error;
 pub use program::{Program, note};
 pub use python::Python;

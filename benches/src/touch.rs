@@ -14,6 +14,16 @@ pub fn touch(bytes: &mut [u8]) {
     }
 }
 
+/// Writes to every line of the cache that `bytes` have, which brings all of them into it, and others out.
+pub(crate) fn touch_lines(bytes: &mut [u8]) {
+    const LINE: usize = 64;
+    for line in bytes.chunks_mut(LINE) {
+        if let Some(byte) = line.first_mut() {
+            *byte = black_box(byte.wrapping_add(1));
+        }
+    }
+}
+
 /// `len` bytes, all of whose pages have been touched.
 #[must_use]
 pub fn touched(len: usize) -> Vec<u8> {

@@ -12,6 +12,8 @@ pub(crate) struct Task {
     pub(crate) dtype: DType,
     pub(crate) to: (usize, usize),
     pub(crate) filter: Filter,
+    /// Whether frame and destination are in no cache.
+    pub(crate) cold: bool,
     /// The largest ratio of our time to that of the best rival.
     pub(crate) target_ratio: f64,
 }
@@ -37,7 +39,8 @@ fn task(
     faster: f64,
 ) -> Task {
     let (name, filter) = (name.to_owned(), Filter::Antialiased);
-    Task { name, source, size, target, dtype, to, filter, target_ratio: 1.0 / faster }
+    let cold = false;
+    Task { name, source, size, target, dtype, to, filter, cold, target_ratio: 1.0 / faster }
 }
 
 /// Every row of one thread.
@@ -46,6 +49,8 @@ pub(crate) fn tasks() -> Vec<Task> {
     let nearest = |task: Task| Task { filter: Filter::Nearest, ..task };
     // Two samples whatever the scale: what OpenCV and edgefirst-image do.
     let plain = |task: Task| Task { filter: Filter::Bilinear, ..task };
+    // What a camera has just written.
+    let cold = |task: Task| Task { cold: true, ..task };
     let (nv12, uhd) = ((Nv12, FULL_HD), (Nv12, UHD));
     let (yuyv, rgba) = ((Yuyv, FULL_HD), (Rgba, FULL_HD));
     let rgb = |side| (Rgb, DType::U8, (side, side));
@@ -73,6 +78,12 @@ pub(crate) fn tasks() -> Vec<Task> {
         nearest(task("NV12 1080p to planar u8", nv12, (PlanarRgb, DType::U8, FULL_HD), PLANES)),
         nearest(task("YUYV 1080p to RGB u8", yuyv, (Rgb, DType::U8, FULL_HD), 1.0)),
     ];
+    all.extend([
+        cold(task("NV12 1080p to 640 RGB u8, cold", nv12, rgb(640), YUV)),
+        cold(task("NV12 720p to 640 RGB u8, cold", (Nv12, HD), rgb(640), YUV)),
+        cold(task("NV12 1080p to 640 planar f32, cold", nv12, planar(DType::F32), FLOATS)),
+        cold(nearest(task("NV12 1080p to RGB u8, cold", nv12, (Rgb, DType::U8, FULL_HD), 1.0))),
+    ]);
     all.extend(any_sizes());
     all
 }
@@ -116,17 +127,20 @@ fn any_sizes() -> impl Iterator<Item = Task> {
 
 impl Task {
     /// A conversion that somebody asked for, such as `nv12:1920x1080:rgb:700`: a source, its size,
-    /// a destination and its side; `:plain` at the end takes two samples whatever the scale,
-    /// `:nearest` one.
+    /// a destination and its side; after that `:plain` takes two samples whatever the scale, `:nearest`
+    /// one, and `:cold` puts everything out of the caches first.
     pub(crate) fn asked(word: &str) -> Option<Task> {
         let parts: Vec<&str> = word.split(':').collect();
-        let (&[source, size, target, side], filter) = (match &parts[..] {
-            [all @ .., "plain"] => (all, Filter::Bilinear),
-            [all @ .., "nearest"] => (all, Filter::Nearest),
-            all => (all, Filter::Antialiased),
-        }) else {
-            return None;
-        };
+        let (&[source, size, target, side], options) = parts.split_first_chunk()?;
+        let (mut filter, mut cold) = (Filter::Antialiased, false);
+        for option in options {
+            match *option {
+                "plain" => filter = Filter::Bilinear,
+                "nearest" => filter = Filter::Nearest,
+                "cold" => cold = true,
+                _ => return None,
+            }
+        }
         let source = match source {
             "nv12" => Nv12,
             "yuyv" => Yuyv,
@@ -143,7 +157,11 @@ impl Task {
         let faster = if source == Rgba { COLOURS } else { faster };
         let (width, height) = size.split_once('x')?;
         let (size, side) = ((width.parse().ok()?, height.parse().ok()?), side.parse().ok()?);
-        Some(Task { filter, ..task(word, (source, size), (target, dtype, (side, side)), faster) })
+        Some(Task {
+            filter,
+            cold,
+            ..task(word, (source, size), (target, dtype, (side, side)), faster)
+        })
     }
 
     /// A frame's bytes: noise that no branch can guess.
@@ -181,7 +199,7 @@ impl Task {
 
     /// Whether OpenCV and edgefirst-image do the same: neither has an antialiased bilinear filter.
     pub(crate) fn for_plain_rivals(&self) -> bool {
-        self.filter != Filter::Antialiased
+        self.filter != Filter::Antialiased && !self.cold
     }
 
     /// Whether OpenCV has the type.
@@ -191,7 +209,8 @@ impl Task {
 
     /// Whether several threads are measured too.
     pub(crate) fn for_threads(&self) -> bool {
-        let usual = self.filter == Filter::Antialiased && !self.name.starts_with(ANY_SIZE);
+        let usual = !self.cold && !self.name.starts_with(ANY_SIZE);
+        let usual = usual && self.filter == Filter::Antialiased;
         usual && self.source == Nv12 && self.target == Rgb
     }
 

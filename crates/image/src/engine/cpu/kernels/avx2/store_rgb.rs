@@ -3,6 +3,7 @@
 
 use std::arch::x86_64::*;
 
+use super::fetch::fetch_pixels;
 use super::pixel::{ANY_MATRIX, NOTHING, Step, TO_RGB};
 use super::store_bytes::{IN_ORDER, store_colours};
 use crate::engine::cpu::kernels::{Columns, Out};
@@ -56,6 +57,7 @@ unsafe fn blocks<const KIND: u8>(row: Columns<'_>, out: Out) {
             let packed = _mm256_packus_epi16(first[colour], second[colour]);
             codes[colour] = _mm256_xor_si256(_mm256_permute4x64_epi64::<0xd8>(packed), flip);
         }
+        fetch_pixels::<PIXELS>(out, here);
         // SAFETY: 32 pixels from `here` on are inside, by the promise of `store_rgb`.
         unsafe { store_colours::<IN_ORDER>(out, here, codes) };
         at += PIXELS;

@@ -5,9 +5,13 @@
 
 use std::arch::x86_64::*;
 
+use super::fetch::fetch;
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::portable::uniform as any;
 use crate::engine::cpu::kernels::{End, Sum, Uniform};
+
+/// Bytes from what is read to what is fetched meanwhile.
+const AHEAD: usize = 8 * 1024;
 
 /// Rows that are summed, and their weights.
 struct Rows<const COUNT: usize> {
@@ -52,6 +56,10 @@ unsafe fn halved_of<const COUNT: usize>(rows: &Rows<COUNT>, halves: &Uniform<4>,
         let mut total = _mm256_setzero_si256();
         for index in 0..COUNT {
             let row = rows.first[index].wrapping_add(first + 2 * here);
+            // The rows before were fetched for other outputs.
+            if index + 2 >= COUNT {
+                fetch(row.wrapping_add(AHEAD));
+            }
             // SAFETY: the bytes of sixteen outputs from `here` on.
             let along = unsafe {
                 let one = _mm256_maddubs_epi16(_mm256_loadu_si256(row.cast()), left);
@@ -131,6 +139,9 @@ unsafe fn slid_pairs_of<const COUNT: usize>(
         let mut totals = (_mm256_setzero_si256(), _mm256_setzero_si256());
         for index in 0..COUNT {
             let row = rows.first[index].wrapping_add(2 * (first + here));
+            if index + 1 == COUNT {
+                fetch(row.wrapping_add(AHEAD));
+            }
             // SAFETY: the bytes of sixteen outputs from `here` on.
             let (these, next) =
                 unsafe { (_mm256_loadu_si256(row.cast()), _mm256_loadu_si256(row.add(2).cast())) };
