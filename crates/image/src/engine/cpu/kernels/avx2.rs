@@ -33,7 +33,6 @@ mod weighted;
 mod wide;
 
 pub(super) use band::{NEAR, Squares, turn};
-pub(super) use finish::store_columns;
 
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx2",

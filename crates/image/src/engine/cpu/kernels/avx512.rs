@@ -11,7 +11,6 @@ use std::arch::x86_64::__cpuid;
 use super::{Kernels, Samples, Way, avx2};
 
 mod band;
-mod finish;
 mod gather;
 mod mixed;
 mod store_coloured;
@@ -46,7 +45,6 @@ pub(crate) static KERNELS: Kernels = Kernels {
     ways: &[BYTES, WORDS, Way::NARROW, Way::APART],
     gather: gather::gather,
     mixed: mixed::mixed::<false>,
-    store_columns: Some(finish::store_columns),
     store_terms: store_terms::store_terms,
     store_coloured: store_coloured::store_coloured,
     ..avx2::KERNELS
@@ -82,7 +80,6 @@ pub(crate) fn available() -> bool {
     avx2::available()
         && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512vbmi")
         && is_x86_feature_detected!("avx512vnni")
 }

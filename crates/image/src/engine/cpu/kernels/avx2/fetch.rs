@@ -15,11 +15,21 @@ pub(in crate::engine::cpu::kernels) const LINE: usize = 64;
 /// memory needs, and more for what is done between two rows.
 const AHEAD: usize = 16 * 1024;
 
+/// The same from what is read: less of it is read than stored.
+const READ_AHEAD: usize = 8 * 1024;
+
 /// Asks for a line, wherever that is.
 #[target_feature(enable = "sse")]
 #[inline]
 pub(in crate::engine::cpu::kernels) fn fetch(address: *const u8) {
     _mm_prefetch::<_MM_HINT_T1>(address.cast());
+}
+
+/// Asks for what is read after `address`, one line.
+#[target_feature(enable = "sse")]
+#[inline]
+pub(in crate::engine::cpu::kernels) fn fetch_read(address: *const u8) {
+    fetch(address.wrapping_add(READ_AHEAD));
 }
 
 /// Asks for what is stored after `address`, one line.

@@ -14,12 +14,7 @@ use crate::engine::cpu::kernels::{Columns, Out};
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
-#[inline]
-pub(in crate::engine::cpu::kernels) unsafe fn store_columns(
-    columns: Columns<'_>,
-    out: Out,
-    strides: [usize; 3],
-) {
+pub(super) unsafe fn store_columns(columns: Columns<'_>, out: Out, strides: [usize; 3]) {
     let Columns { from, pixels, matrix, .. } = columns;
     assert!(pixels >= LANES);
     for part in from {
@@ -38,7 +33,6 @@ pub(in crate::engine::cpu::kernels) unsafe fn store_columns(
 /// # Safety
 /// As [`store_columns`], with at least sixteen columns.
 #[target_feature(enable = "avx2,fma,f16c")]
-#[inline]
 unsafe fn squares<const KIND: u8>(columns: Columns<'_>, out: Out, strides: [usize; 3]) {
     let step = Step::new(columns.matrix, columns.fraction);
     let (rows, flip) = (columns.rows, columns.flip);

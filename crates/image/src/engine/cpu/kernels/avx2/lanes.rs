@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::fetch::fetch;
+use super::fetch::fetch_read;
 use crate::engine::cpu::kernels::portable;
 
 /// # Safety
@@ -34,9 +34,6 @@ pub(super) unsafe fn split_pairs(from: &[i16], even: &mut [i16], odd: &mut [i16]
     }
 }
 
-/// Bytes from what is read to what is fetched meanwhile.
-const AHEAD: usize = 8 * 1024;
-
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
@@ -45,7 +42,7 @@ pub(super) unsafe fn split_bytes(from: *const u8, even: &mut [u8], odd: &mut [u8
     let whole = n / 32 * 32;
     let low = _mm256_set1_epi16(0xff);
     for at in (0..whole).step_by(32) {
-        fetch(from.wrapping_add(2 * at + AHEAD));
+        fetch_read(from.wrapping_add(2 * at));
         // SAFETY: 64 bytes from 2 * at, 32 to each row: inside, since at + 32 <= n.
         unsafe {
             let from = from.add(2 * at).cast::<__m256i>();

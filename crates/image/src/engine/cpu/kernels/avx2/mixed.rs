@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::fetch::{fetch, fetch_pixels};
+use super::fetch::{fetch_pixels, fetch_read};
 use super::store_bytes::{EVEN_THEN_ODD, IN_ORDER, store_colours};
 use crate::engine::cpu::fixed::FixedMatrix;
 use crate::engine::cpu::kernels::{ChromaRow, Mixed, Out, portable};
@@ -52,9 +52,6 @@ unsafe fn kinds<const FLIPPED: bool, const ROWS: usize>(
         }
     }
 }
-
-/// Bytes from what is read to what is fetched meanwhile.
-const AHEAD: usize = 8 * 1024;
 
 /// The kinds of chroma rows.
 const WHOLE: u8 = 0;
@@ -130,7 +127,7 @@ unsafe fn blocks<const KIND: u8, const FLIPPED: bool, const ROWS: usize>(
         };
         for row in 0..ROWS {
             let (luma, out) = rows[row];
-            fetch(luma.wrapping_add(at + AHEAD));
+            fetch_read(luma.wrapping_add(at));
             fetch_pixels::<32>(out, at);
             // SAFETY: 32 bytes of luma from `at` on.
             let y = unsafe { _mm256_loadu_si256(luma.add(at).cast()) };

@@ -5,13 +5,10 @@
 
 use std::arch::x86_64::*;
 
-use super::fetch::fetch;
+use super::fetch::fetch_read;
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::portable::uniform as any;
 use crate::engine::cpu::kernels::{End, Sum, Uniform};
-
-/// Bytes from what is read to what is fetched meanwhile.
-const AHEAD: usize = 8 * 1024;
 
 /// Rows that are summed, and their weights.
 struct Rows<const COUNT: usize> {
@@ -58,7 +55,7 @@ unsafe fn halved_of<const COUNT: usize>(rows: &Rows<COUNT>, halves: &Uniform<4>,
             let row = rows.first[index].wrapping_add(first + 2 * here);
             // The rows before were fetched for other outputs.
             if index + 2 >= COUNT {
-                fetch(row.wrapping_add(AHEAD));
+                fetch_read(row);
             }
             // SAFETY: the bytes of sixteen outputs from `here` on.
             let along = unsafe {
@@ -140,7 +137,7 @@ unsafe fn slid_pairs_of<const COUNT: usize>(
         for index in 0..COUNT {
             let row = rows.first[index].wrapping_add(2 * (first + here));
             if index + 1 == COUNT {
-                fetch(row.wrapping_add(AHEAD));
+                fetch_read(row);
             }
             // SAFETY: the bytes of sixteen outputs from `here` on.
             let (these, next) =

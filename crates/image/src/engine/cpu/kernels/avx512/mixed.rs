@@ -4,14 +4,11 @@
 use std::arch::x86_64::*;
 
 use super::store_colours::{EVEN_AND_ODD, Thirds, pack, store_colours};
-use crate::engine::cpu::kernels::avx2::fetch::{fetch, fetch_pixels};
+use crate::engine::cpu::kernels::avx2::fetch::{fetch_pixels, fetch_read};
 use crate::engine::cpu::kernels::{ChromaRow, Mixed, Out, avx2, portable};
 
 /// Pixels that are stored together.
 const PIXELS: usize = 64;
-
-/// Bytes from what is read to what is fetched meanwhile.
-const AHEAD: usize = 8 * 1024;
 
 /// With planes of two rows written at once, or one row after the other: some processors take longer
 /// for six rows than for chroma that is computed twice.
@@ -126,7 +123,7 @@ unsafe fn blocks<const ROWS: usize, const FLIP: bool, const DOUBLED: bool>(
         let odds = if DOUBLED { shares(u_odd, v_odd) } else { evens };
         for row in 0..ROWS {
             let (luma, out) = rows[row];
-            fetch(luma.wrapping_add(at + AHEAD));
+            fetch_read(luma.wrapping_add(at));
             fetch_pixels::<PIXELS>(out, at);
             // SAFETY: 64 bytes of luma from `at` on.
             let y = unsafe { _mm512_loadu_si512(luma.add(at).cast()) };
