@@ -23,19 +23,24 @@ mod finish;
 mod fixed;
 mod gathered;
 mod kernels;
+mod loss;
 mod picked;
+mod precise;
 mod prepare;
 mod regular;
 mod scratch;
 mod strip;
 mod threads;
 mod walk;
+mod workspace;
 
 use fixed::LANES;
 use kernels::Kernels;
-use prepare::{Pass, Prepared};
-use strip::{Strip, Workspace};
+use precise::Planes;
+use prepare::{Prepared, Work};
+use strip::Strip;
 use threads::Threads;
+use workspace::Workspace;
 
 /// The environment variable that names the instructions to use, instead of the best that there are.
 const KERNELS: &str = "TENURE_IMAGE_KERNELS";
@@ -82,11 +87,11 @@ impl Cpu {
 
     /// Sees that every thread finds scratch memory: not the first time that all of them happen to
     /// work at once, but now.
-    fn provide(&self, strips: usize, pass: &Pass) {
+    fn provide(&self, strips: usize, work: &Work) {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = self.threads.count().min(strips).max(scratch.len());
         scratch.resize_with(wanted, Workspace::default);
-        scratch.iter_mut().for_each(|workspace| workspace.grow(pass));
+        scratch.iter_mut().for_each(|workspace| workspace.grow(work));
     }
 
     fn with_workspace(&self, work: impl FnOnce(&mut Workspace)) {
@@ -96,19 +101,17 @@ impl Cpu {
         lock().push(workspace);
     }
 
-    /// Runs a pass in strips; with the first goes what the picture does not cover.
-    fn pass(&self, recipe: &Recipe, pass: &Pass, first: bool, source: &Held, target: &Held) {
+    /// Does its work in strips; with the first goes what the picture does not cover.
+    fn pass(&self, recipe: &Recipe, pass: &Work, first: bool, source: &Held, target: &Held) {
+        let kernels = self.kernels;
+        let (source, target) = (source.planes(), target.planes());
         let transposed = recipe.geometry.transposed;
-        let strip = |rows| Strip {
-            kernels: self.kernels,
-            pass,
-            source: source.planes(),
-            target: target.planes(),
-            transposed,
-            rows,
-        };
         let pixels = recipe.geometry.crop.height * recipe.geometry.crop.width;
-        let cut = self.threads.strips(pass.down, pixels, [LANES, pass.scratch.together * LANES]);
+        let (down, together) = match pass {
+            Work::Fixed(pass) => (pass.down, pass.scratch.together),
+            Work::Precise(precise) => (precise.down, 1),
+        };
+        let cut = self.threads.strips(down, pixels, [LANES, together * LANES]);
         let strips = cut.count();
         self.provide(strips, pass);
         let fill = usize::from(first && !recipe.geometry.covers());
@@ -116,12 +119,24 @@ impl Cpu {
             if index == strips {
                 // Last, because it is small: whoever is first done with strips has time for it.
                 // SAFETY: the destination is held to write, and no strip touches this part.
-                return unsafe { fill::fill(recipe, self.kernels, target.planes()) };
+                return unsafe { fill::fill(recipe, kernels, target) };
             }
+            let rows = cut.rows(index);
             self.with_workspace(|workspace| {
+                workspace.grow(pass);
                 // SAFETY: both images are held until this function's caller is done, they are of
                 // the recipe's kind, and strips do not overlap.
-                unsafe { strip(cut.rows(index)).run(workspace) }
+                unsafe {
+                    match pass {
+                        Work::Fixed(pass) => {
+                            Strip { kernels, pass, source, target, transposed, rows }.run(workspace);
+                        }
+                        Work::Precise(precise) => {
+                            let planes = Planes { kernels, source, target, transposed };
+                            precise.run(&planes, rows, workspace);
+                        }
+                    }
+                }
             });
         };
         if strips > 1 {
@@ -162,7 +177,7 @@ impl Engine for Cpu {
         let (source, target) = (Held::to_read(&job.source)?, Held::to_write(&job.target)?);
         let recipe = &job.recipe;
         let prepared = self.prepared(recipe);
-        for (index, pass) in prepared.passes.iter().enumerate() {
+        for (index, pass) in prepared.works.iter().enumerate() {
             self.pass(recipe, pass, index == 0, &source, &target);
         }
         source.intact()?;

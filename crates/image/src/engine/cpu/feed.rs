@@ -2,9 +2,8 @@
 
 use tenure_layout::PixelFormat;
 
-use crate::engine::cpu::fixed::{Digits, Vertical};
+use crate::engine::cpu::fixed::Vertical;
 use crate::engine::cpu::picked::Places;
-use crate::taps::Taps;
 
 /// What a plane's rows hold, and which component each part is, in the order of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,26 +94,6 @@ pub(crate) struct Feed {
     pub(crate) vertical: Vertical,
     /// Where samples are picked before anything else.
     pub(crate) places: Option<Places>,
-}
-
-impl Feed {
-    /// The feeds of a format whose components' taps are given; components without are not read.
-    pub(crate) fn all(
-        format: PixelFormat,
-        taps: &[Option<(Taps, Taps)>],
-        digits: Digits,
-    ) -> Vec<Feed> {
-        let of = |component: &usize| taps.get(*component).and_then(Option::as_ref);
-        let feeds = shapes(format).iter().filter_map(|&(plane, shape)| {
-            let (_, down) = shape.components().iter().find_map(of)?;
-            // Sums of bytes leave 31 - 8 bits to weights, sums of words 31 - 15; one less, since
-            // weights below zero let the others sum to more than one.
-            let widest = if shape.is_words() { 15 } else { 22 };
-            let vertical = Vertical::new(down, digits, widest);
-            Some(Feed { plane, shape, vertical, places: None })
-        });
-        feeds.collect()
-    }
 }
 
 #[cfg(test)]

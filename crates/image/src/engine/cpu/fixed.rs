@@ -13,53 +13,30 @@ pub(crate) fn fraction_bits(above_255: bool) -> u32 {
     if above_255 { 6 } else { 7 }
 }
 
-/// Bits after the point of summed rows, and how much of the last of them may be lost.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Digits {
-    pub(crate) fraction: u32,
-    pub(crate) care: Care,
-}
-
-/// What would be seen.
+/// How source rows are summed, the quickest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Care {
-    /// Half of a code.
-    Codes,
-    /// A fifth of a code.
-    Parts,
-    /// A tenth of a code.
-    SmallParts,
+pub(crate) enum Down {
+    /// In 16 bits.
+    Narrow,
+    /// In 16 bits, with one bit more after the point until sums are done.
+    Finer,
+    /// In 32 bits.
+    Wide,
 }
 
-impl Digits {
-    /// Most source rows that are summed in 16 bits: every product loses up to one of the last bit,
-    /// half of which is known.
-    fn narrow_down(self) -> usize {
-        match (self.care, self.fraction) {
-            (Care::SmallParts, 7..) => 8,
-            (Care::SmallParts, _) => 2,
-            (Care::Parts, 7..) => 32,
-            (Care::Codes, 7..) => 64,
-            (_, _) => 24,
-        }
-    }
-
-    /// Most of them where sums have one bit more after the point until they are done.
-    fn finer_down(self) -> usize {
-        match (self.care, self.fraction) {
-            (_, ..7) => 0,
-            (Care::Parts, _) => 3 * self.narrow_down(),
-            (_, _) => 2 * self.narrow_down(),
-        }
-    }
-
-    /// Most samples along a row that are summed in 16 bits: every product is rounded, and all to the
-    /// same side where samples and weights are alike.
-    fn narrow_along(self) -> usize {
-        match (self.care, self.fraction) {
-            (Care::SmallParts, ..7) => 2,
-            (Care::SmallParts, _) => 6,
-            (_, _) => 16,
+impl Down {
+    /// Whether these taps may be summed so, if it shows in bytes only, with as many bits after the
+    /// point: every product in 16 bits loses up to one of the last bit, half of which is known.
+    pub(crate) fn is_possible(self, taps: &Taps, fraction: u32) -> bool {
+        // Sums of codes need no sign, if no weight has one; small weights leave room for a bit more.
+        let small = |weight: &f64| (0.0..0.49).contains(weight);
+        match self {
+            Down::Narrow => taps.count <= if fraction < 7 { 24 } else { usize::from(BELOW) },
+            Down::Finer => {
+                let few = taps.count <= 2 * usize::from(BELOW);
+                fraction == 7 && few && taps.weights.iter().all(small)
+            }
+            Down::Wide => true,
         }
     }
 }
@@ -86,14 +63,9 @@ pub(crate) struct Vertical {
 
 impl Vertical {
     /// `widest` is the number of bits that sums in 32 bits leave to weights.
-    pub(crate) fn new(taps: &Taps, digits: Digits, widest: u32) -> Vertical {
-        let many = taps.count > digits.narrow_down();
-        // Sums of codes need no sign, if no weight has one; small weights leave room for a bit more.
-        let small = |weight: &f64| (0.0..0.49).contains(weight);
-        let most = digits.finer_down().min(2 * usize::from(BELOW));
-        let finer = many && taps.count <= most && taps.weights.iter().all(small);
-        let wide = many && !finer;
-        let narrow = digits.fraction + 8 + u32::from(finer);
+    pub(crate) fn new(taps: &Taps, fraction: u32, sums: Down, widest: u32) -> Vertical {
+        let (finer, wide) = (sums == Down::Finer, sums == Down::Wide);
+        let narrow = fraction + 8 + u32::from(finer);
         let bits = if wide { room(taps, widest, 32767.0) } else { narrow };
         let weights = rounded(taps, taps.count, bits);
         let mut all = vec![];
@@ -166,11 +138,16 @@ pub(crate) struct Horizontal {
 }
 
 impl Horizontal {
-    pub(crate) fn new(taps: &Taps, digits: Digits) -> Horizontal {
+    /// Whether sums of 16 bits are enough, if it shows in bytes only: every product is rounded, and
+    /// all to the same side where samples and weights are alike.
+    pub(crate) fn may_be_narrow(taps: &Taps) -> bool {
         // A filter that overshoots has weights above one, which 16 bits with 15 after the point
         // do not hold. One itself, at the ends of rows, is a little less there.
         let above_one = taps.count > 1 && taps.weights.iter().any(|weight| *weight > 1.0001);
-        let wide = taps.count > digits.narrow_along() || above_one;
+        taps.count <= 16 && !above_one
+    }
+
+    pub(crate) fn new(taps: &Taps, wide: bool) -> Horizontal {
         // Sums of 16 bits are rounded one by one; sums of 32 bits leave 16 to weights, one less
         // since weights below zero let the others sum to more than one. One itself, which many
         // tables have and which does not fit, is a little less here too.
@@ -287,9 +264,10 @@ mod tests {
                 let (all, out) =
                     (Samples::new(0, pixels, 1, None), Samples::new(0, outputs, 1, None));
                 let taps = Taps::new(filter, &axis, &all, &out);
-                let digits = Digits { fraction: 7, care: Care::Codes };
-                let vertical = Vertical::new(&taps, digits, 22);
-                let horizontal = Horizontal::new(&taps, digits);
+                let ways = [Down::Narrow, Down::Finer, Down::Wide];
+                let sums = ways.into_iter().find(|sums| sums.is_possible(&taps, 7));
+                let vertical = Vertical::new(&taps, 7, sums.unwrap(), 22);
+                let horizontal = Horizontal::new(&taps, !Horizontal::may_be_narrow(&taps));
                 for output in 0..outputs {
                     let sum: i32 = vertical.taps(output).0.iter().map(Tap::weight).sum();
                     assert_eq!(sum, 1 << vertical.bits, "{filter} {pixels} {outputs}");

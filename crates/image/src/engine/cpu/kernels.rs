@@ -7,6 +7,7 @@ use crate::{Error, Result};
 
 mod gathering;
 pub(crate) mod portable;
+pub(crate) mod precise;
 mod sums;
 mod uniform;
 
@@ -23,6 +24,7 @@ pub(crate) mod neon;
 mod tests;
 
 pub(crate) use gathering::{Gather, Gathering, MOST_ROWS, Samples, Terms, Way};
+pub(crate) use precise::Precise;
 pub(crate) use sums::{BELOW, Band, Share, Steps, Sum, Tap};
 pub(crate) use uniform::{End, Uniform};
 
@@ -278,6 +280,8 @@ pub(crate) struct Kernels {
     pub(crate) store_coloured: unsafe fn(Coloured<'_>, Real, Out),
     /// The pattern over as many bytes, the last time perhaps not all of it.
     pub(crate) fill: unsafe fn(&Pattern, *mut u8, usize),
+    /// What is summed in floating point.
+    pub(crate) precise: Precise,
 }
 
 /// The loops that this processor can run, the best first.

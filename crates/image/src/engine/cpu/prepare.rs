@@ -8,12 +8,12 @@ use crate::colour::Matrix;
 use crate::component::{Component, components};
 use crate::engine::cpu::direct::{self, Chroma};
 use crate::engine::cpu::feed::Feed;
-use crate::engine::cpu::fixed::{
-    Care, Digits, FixedMatrix, Horizontal, LANES, MATRIX_COST, fraction_bits,
-};
+use crate::engine::cpu::fixed::{FixedMatrix, Horizontal, LANES, MATRIX_COST, fraction_bits};
 use crate::engine::cpu::gathered::{self, Gathered};
 use crate::engine::cpu::kernels::{Mixture, Real, Scale, Way};
+use crate::engine::cpu::loss;
 use crate::engine::cpu::picked;
+use crate::engine::cpu::precise::Precise;
 use crate::engine::cpu::regular::{self, Regular};
 use crate::engine::cpu::scratch::Scratch;
 use crate::job::Recipe;
@@ -24,10 +24,18 @@ use crate::taps::Taps;
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// One for each group of planes with the same number of samples.
-    pub(crate) passes: Vec<Pass>,
+    pub(crate) works: Vec<Work>,
 }
 
 /// The work for planes of one size.
+#[derive(Debug)]
+pub(crate) enum Work {
+    Fixed(Box<Pass>),
+    /// What fixed point is not exact enough for.
+    Precise(Box<Precise>),
+}
+
+/// The work for planes of one size, in fixed point.
 #[derive(Debug)]
 pub(crate) struct Pass {
     pub(crate) feeds: Vec<Feed>,
@@ -108,13 +116,18 @@ impl Prepared {
             _ if all.len() == 3 => &[&[0, 1, 2]],
             _ => &[&[0, 1, 2, 3]],
         };
-        Prepared { passes: planes.iter().map(|own| Pass::new(recipe, all, own, ways)).collect() }
+        let work = |own: &&[usize]| match Pass::new(recipe, all, own, ways) {
+            Some(pass) => Work::Fixed(Box::new(pass)),
+            None => Work::Precise(Box::new(Precise::new(recipe, all, own))),
+        };
+        Prepared { works: planes.iter().map(work).collect() }
     }
 }
 
 impl Pass {
-    /// The pass that writes components `own` of the destination, which have one size.
-    fn new(recipe: &Recipe, all: &[Component], own: &[usize], ways: &[Way]) -> Pass {
+    /// The pass that writes components `own` of the destination, which have one size, if it is exact
+    /// enough.
+    fn new(recipe: &Recipe, all: &[Component], own: &[usize], ways: &[Way]) -> Option<Pass> {
         let target = &all[own[0]];
         let source = components(recipe.source.format);
         let matrix = Matrix::between(recipe.source.model, recipe.target.model);
@@ -122,32 +135,18 @@ impl Pass {
         let sum_fraction =
             fraction_bits(recipe.filter.overshoots() || recipe.source.dtype == DType::U16);
 
-        // Only what some output of this pass needs is read. A constant output (the chroma of
-        // grey) needs nothing; its rows are counted by those of the first component.
-        let uses = |component: usize| match component {
-            3 => own.contains(&3),
-            _ => own.iter().any(|&row| row < 3 && matrix.rows[row][component] != 0.0),
-        };
-        let constant = !(0..source.len()).any(uses);
-        let needs = |component: usize| uses(component) || constant && component == 0;
-        let taps: Vec<Option<(Taps, Taps)>> = source
-            .iter()
-            .enumerate()
-            .map(|(index, component)| needs(index).then(|| recipe.taps(component, target)))
-            .collect();
-        let digits = Digits { fraction: sum_fraction, care: care(recipe) };
-        let mut feeds = Feed::all(recipe.source.format, &taps, digits);
-        let mut along: Vec<Option<Horizontal>> = taps
-            .iter()
-            .map(|taps| taps.as_ref().map(|(across, _)| Horizontal::new(across, digits)))
-            .collect();
-        let across = along.iter().flatten().next().map_or(0, |table| table.first.len());
-        let down = taps.iter().flatten().next().map_or(0, |(_, down)| down.first.len());
+        let taps = taps(recipe, &matrix, own, target);
         let stores = stores(recipe, all, own);
         let opaque = source.len() < 4;
         let mixture = (!identity)
             .then(|| mixture(&matrix, sum_fraction, &recipe.affine, &stores, opaque))
             .flatten();
+        let fixed_matrix = (!identity && mixture.is_none()).then_some(sum_fraction);
+        let allowed = loss::allowed(recipe, own, &matrix, fixed_matrix);
+        let (mut feeds, mut along) =
+            loss::tables(recipe.source.format, &taps, sum_fraction, allowed)?;
+        let across = along.iter().flatten().next().map_or(0, |table| table.first.len());
+        let down = taps.iter().flatten().next().map_or(0, |(_, down)| down.first.len());
         let matrix = (!identity).then(|| FixedMatrix::new(&matrix, sum_fraction));
         let direct = (!recipe.geometry.transposed)
             .then(|| direct::chroma(&feeds, &along, &taps, matrix.as_ref(), &stores))
@@ -162,12 +161,17 @@ impl Pass {
         let mut straight = direct.is_some() || are_copies(&along);
         let regular = (!straight && !recipe.geometry.transposed)
             .then(|| tiles(&feeds, &along, across, true))
-            .and_then(|whole| regular::find(&feeds, &along, whole.first()?, digits));
+            .and_then(|whole| regular::find(&feeds, &along, whole.first()?, sum_fraction));
         straight |= regular.is_some();
         let gathered = (!straight && !recipe.geometry.transposed && sum_fraction == 7)
-            .then(|| gathered::find(&feeds, &taps, source, recipe.source.width, ways))
+            .then(|| loss::narrow(&feeds, &taps, sum_fraction))
             .flatten()
-            .map(|sets| Gathered::new(sets, matrix.as_ref(), &stores));
+            .and_then(|narrow| {
+                let how = (ways, allowed);
+                let sets = gathered::find(&narrow, &taps, source, recipe.source.width, how)?;
+                feeds = narrow;
+                Some(Gathered::new(sets, matrix.as_ref(), &stores))
+            });
         straight |= gathered.is_some();
         let tiles = tiles(&feeds, &along, across, straight);
         let fraction = if matrix.is_some() { sum_fraction - MATRIX_COST } else { sum_fraction };
@@ -195,7 +199,7 @@ impl Pass {
             scratch: Scratch::default(),
         };
         pass.lay_out();
-        pass
+        Some(pass)
     }
 
     /// What bytes are combined with by exclusive or.
@@ -244,20 +248,24 @@ fn tiles(feeds: &[Feed], along: &[Option<Horizontal>], across: usize, straight: 
     (0..across).step_by(step).map(cut).collect()
 }
 
-/// What would be seen of the numbers that are stored: more of those with a point, and the more the
-/// farther they are from each other for neighbouring codes.
-fn care(recipe: &Recipe) -> Care {
-    let far = recipe.affine.multiply.iter().any(|code| code.abs() > FAR);
-    match recipe.target.dtype {
-        DType::F32 | DType::F16 | DType::Bf16 if far => Care::SmallParts,
-        DType::F32 | DType::F16 | DType::Bf16 => Care::Parts,
-        _ => Care::Codes,
-    }
+/// The taps, across and down, of what some output of `own` needs; only that is read. A constant output
+/// (the chroma of grey) needs nothing; its rows are counted by those of the first component.
+pub(crate) fn taps(
+    recipe: &Recipe,
+    matrix: &Matrix,
+    own: &[usize],
+    target: &Component,
+) -> Vec<Option<(Taps, Taps)>> {
+    let source = components(recipe.source.format);
+    let uses = |component: usize| match component {
+        3 => own.contains(&3),
+        _ => own.iter().any(|&row| row < 3 && matrix.rows[row][component] != 0.0),
+    };
+    let constant = !(0..source.len()).any(uses);
+    let needs = |component: usize| uses(component) || constant && component == 0;
+    let taps = |(index, component)| needs(index).then(|| recipe.taps(component, target));
+    source.iter().enumerate().map(taps).collect()
 }
-
-/// Between neighbouring codes: from here on a sixth of it, what long sums may lose, is more than
-/// 0.002.
-const FAR: f32 = 0.0125;
 
 /// The components of a feed in sets of those that are resized alike.
 fn alike(feed: &Feed, along: &[Option<Horizontal>], source: &[Component]) -> Vec<Vec<usize>> {
@@ -278,7 +286,7 @@ fn alike(feed: &Feed, along: &[Option<Horizontal>], source: &[Component]) -> Vec
 }
 
 /// How components `own` are stored, plane by plane.
-fn stores(recipe: &Recipe, all: &[Component], own: &[usize]) -> Vec<Store> {
+pub(crate) fn stores(recipe: &Recipe, all: &[Component], own: &[usize]) -> Vec<Store> {
     let mut stores: Vec<Store> = vec![];
     for &index in own {
         let plane = all[index].plane;

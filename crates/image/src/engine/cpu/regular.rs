@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use crate::engine::cpu::feed::{Feed, Shape};
-use crate::engine::cpu::fixed::{Digits, Horizontal};
+use crate::engine::cpu::fixed::Horizontal;
 use crate::engine::cpu::kernels::{Sum, Uniform};
 use crate::engine::cpu::prepare::Tile;
 use crate::engine::cpu::strip::{Strip, parts};
@@ -60,16 +60,16 @@ fn taps(table: &Horizontal, output: usize) -> impl Iterator<Item = (usize, i16)>
 }
 
 /// For each component how its rows are resized, if all of them can be so; `None` among them for
-/// rows that have the output's width already.
+/// rows that have the output's width already. Sums have `fraction` bits after the point.
 pub(crate) fn find(
     feeds: &[Feed],
     along: &[Option<Horizontal>],
     tile: &Tile,
-    digits: Digits,
+    fraction: u32,
 ) -> Option<Vec<Option<Regular>>> {
     let mut all: Vec<Option<Regular>> = along.iter().map(|_| None).collect();
     for (feed, groups) in feeds.iter().zip(&tile.groups) {
-        let down = (&feed.vertical, digits);
+        let down = (&feed.vertical, fraction);
         let alike = |[a, b]: [usize; 2]| along[a] == along[b];
         for &component in feed.shape.components() {
             let Some(table) = along[component].as_ref().filter(|table| !table.is_copy()) else {

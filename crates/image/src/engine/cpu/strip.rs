@@ -13,6 +13,7 @@ use crate::engine::cpu::feed::{Feed, Shape};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::{Along, Kernels, Sum};
 use crate::engine::cpu::prepare::{Pass, Tile};
+use crate::engine::cpu::workspace::Workspace;
 use crate::held::PlaneAddress;
 
 /// What a strip works on.
@@ -26,37 +27,6 @@ pub(crate) struct Strip<'a> {
     pub(crate) rows: Range<usize>,
 }
 
-/// A thread's own memory, kept from one picture to the next.
-#[derive(Debug, Default)]
-pub(crate) struct Workspace {
-    numbers: Vec<i16>,
-    picked: Vec<u8>,
-}
-
-/// Where scratch memory begins: no vector of numbers lies across two lines of the cache, which
-/// would cost a tenth of the whole work.
-const LINE: usize = 64;
-
-impl Workspace {
-    /// Makes room for a pass.
-    pub(crate) fn grow(&mut self, pass: &Pass) {
-        let len = pass.numbers() + LINE / size_of::<i16>();
-        if self.numbers.len() < len {
-            self.numbers.resize(len, 0);
-        }
-        if self.picked.len() < pass.scratch.picked {
-            self.picked.resize(pass.scratch.picked, 0);
-        }
-    }
-
-    /// The scratch memory of a pass that it has room for, and that for picked samples.
-    fn parts(&mut self, pass: &Pass) -> (&mut [i16], &mut [u8]) {
-        let start = self.numbers.as_ptr().align_offset(LINE).min(LINE / size_of::<i16>());
-        let numbers = &mut self.numbers[start..][..pass.numbers()];
-        (numbers, &mut self.picked[..pass.scratch.picked])
-    }
-}
-
 impl Strip<'_> {
     /// Makes its output rows.
     ///
@@ -65,7 +35,6 @@ impl Strip<'_> {
     /// of images of the kind that the pass was prepared for. No other thread makes these rows.
     pub(crate) unsafe fn run(&self, workspace: &mut Workspace) {
         let (pass, rows) = (self.pass, self.rows.clone());
-        workspace.grow(pass);
         let (numbers, picked) = workspace.parts(pass);
         for numbers in numbers.chunks_mut(pass.scratch.len.max(1)) {
             numbers[pass.scratch.opaque.clone()].fill(255 << pass.fraction);

@@ -5,7 +5,7 @@ use tenure_tensor::{TensorDyn, TensorMemory};
 
 use super::Cpu;
 use super::kernels::{self, Way};
-use super::prepare::Prepared;
+use super::prepare::{Pass, Prepared, Work};
 use super::threads::Threads;
 use crate::engine::Engine;
 use crate::engine::reference::Reference;
@@ -21,6 +21,15 @@ fn image(width: usize, height: usize, format: PixelFormat, dtype: DType) -> Tens
     }
     drop(map);
     image
+}
+
+/// The passes of a job that is done in fixed point.
+fn passes(job: &Job, ways: &[Way]) -> Vec<Pass> {
+    let fixed = |work| match work {
+        Work::Fixed(pass) => *pass,
+        Work::Precise(precise) => panic!("not in fixed point: {precise:?}"),
+    };
+    Prepared::new(&job.recipe, ways).works.into_iter().map(fixed).collect()
 }
 
 fn compare(from: PixelFormat, to: PixelFormat, convert: &Convert) {
@@ -59,7 +68,7 @@ fn is_regular(size: (usize, usize), into: (usize, usize), from: PixelFormat, to:
     let target = image(into.0, into.1, PixelFormat::Rgb, DType::U8);
     let job = Job::new(&source, &target, to).unwrap();
     let ways = kernels::portable::KERNELS.ways;
-    Prepared::new(&job.recipe, ways).passes.iter().all(|pass| pass.regular.is_some())
+    passes(&job, ways).iter().all(|pass| pass.regular.is_some())
 }
 
 #[test]
@@ -92,7 +101,7 @@ fn is_direct(size: (usize, usize), from: PixelFormat, convert: &Convert) -> bool
     let target = image(size.0, size.1, PixelFormat::Rgb, DType::U8);
     let job = Job::new(&source, &target, convert).unwrap();
     let ways = kernels::portable::KERNELS.ways;
-    Prepared::new(&job.recipe, ways).passes.iter().all(|pass| pass.direct.is_some())
+    passes(&job, ways).iter().all(|pass| pass.direct.is_some())
 }
 
 #[test]
@@ -193,7 +202,7 @@ fn is_gathered(
     let source = image(size.0, size.1, from, DType::U8);
     let target = image(into.0, into.1, PixelFormat::Rgb, DType::U8);
     let job = Job::new(&source, &target, to).unwrap();
-    let passes = Prepared::new(&job.recipe, &[Way::NARROW, Way::APART]).passes;
+    let passes = passes(&job, &[Way::NARROW, Way::APART]);
     passes.first().and_then(|pass| pass.gathered.as_ref()).map(|gathered| gathered.terms)
 }
 
@@ -261,7 +270,7 @@ fn wide_and_up_to_four_times_smaller() {
     let job = Job::new(&source, &target, &antialiased).unwrap();
     for kernels in kernels::all() {
         let gathers_more = kernels.ways.iter().any(|way| way.pairs > 2);
-        let pass = &Prepared::new(&job.recipe, kernels.ways).passes[0];
+        let pass = &passes(&job, kernels.ways)[0];
         assert_eq!(pass.gathered.as_ref().is_some_and(|all| all.terms), gathers_more);
     }
 }

@@ -3,7 +3,8 @@
 use crate::component::Component;
 use crate::engine::cpu::feed::Feed;
 use crate::engine::cpu::fixed::rounded;
-use crate::engine::cpu::kernels::{Gather, Way};
+use crate::engine::cpu::kernels::{Gather, Samples, Way};
+use crate::engine::cpu::loss::uneven;
 use crate::held::PlaneAddress;
 use crate::taps::Taps;
 
@@ -23,13 +24,14 @@ pub(crate) struct Set {
     row_bytes: usize,
 }
 
-/// Sets of all components, if rows of each can be resized so.
+/// Sets of all components, if rows of each can be resized so, and lose no more of a code than is
+/// `allowed`.
 pub(crate) fn find(
     feeds: &[Feed],
     taps: &[Option<(Taps, Taps)>],
     source: &[Component],
     width: usize,
-    ways: &[Way],
+    (ways, allowed): (&[Way], Option<f64>),
 ) -> Option<Vec<Set>> {
     let mut groups: Vec<Vec<usize>> = vec![];
     for index in (0..source.len()).filter(|&index| taps[index].is_some()) {
@@ -41,7 +43,8 @@ pub(crate) fn find(
             None => groups.push(vec![index]),
         }
     }
-    groups.into_iter().map(|group| Set::new(group, feeds, taps, source, width, ways)).collect()
+    let set = |group| Set::new(group, feeds, taps, source, width, (ways, allowed));
+    groups.into_iter().map(set).collect()
 }
 
 impl Set {
@@ -51,7 +54,7 @@ impl Set {
         taps: &[Option<(Taps, Taps)>],
         source: &[Component],
         width: usize,
-        ways: &[Way],
+        (ways, allowed): (&[Way], Option<f64>),
     ) -> Option<Set> {
         let (mut row_bytes, mut rows) = (usize::MAX, 1);
         for &index in &outs {
@@ -66,9 +69,11 @@ impl Set {
             row_bytes = row_bytes.min(groups * shape.group_bytes() - own.first);
         }
         let feed = feeds.iter().position(|feed| feed.shape.components().contains(&outs[0]))?;
-        let (across, _) = taps[outs[0]].as_ref()?;
+        let (across, down) = taps[outs[0]].as_ref()?;
         let step = source[outs[0]].step;
-        let mut ways = ways.iter().filter(|way| rows <= way.rows);
+        let few = |allowed: f64, way: &Way| lost(across, down, rows, *way) <= allowed;
+        let exact = |way: &&Way| allowed.is_none_or(|allowed| few(allowed, way));
+        let mut ways = ways.iter().filter(|way| rows <= way.rows).filter(exact);
         let gather = ways.find_map(|way| tables(across, step, row_bytes, *way))?;
         let parts = outs.iter().map(|&index| (source[index].plane, source[index].first)).collect();
         Some(Set { feed, parts, outs, gather, kept: rows.next_power_of_two(), row_bytes })
@@ -94,6 +99,22 @@ impl Set {
         }
         self.parts.len().min(from.len())
     }
+}
+
+/// How much of a code is lost at most.
+fn lost(across: &Taps, down: &Taps, rows: usize, way: Way) -> f64 {
+    let unit = 1.0 / 128.0;
+    let bits = way.weight_bits();
+    let along = match way.samples {
+        // What smaller parts of weights leave is cut off.
+        Samples::Together | Samples::Apart => unit,
+        Samples::Words => unit / 2.0,
+    };
+    let along = along + 255.0 * uneven(across, &rounded(across, across.count, bits), across.count, bits);
+    // Weights of rows, where one itself is a little less; products are rounded one by one.
+    let mut weights = rounded(down, down.count, 15);
+    weights.iter_mut().for_each(|weight| *weight = (*weight).min(i16::MAX.into()));
+    along + rows as f64 / 2.0 * unit + 255.0 * uneven(down, &weights, down.count, 15)
 }
 
 /// The tables for these taps, of samples `step` bytes apart in rows of as many bytes, if outputs

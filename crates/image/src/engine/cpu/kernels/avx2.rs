@@ -19,6 +19,7 @@ mod lanes;
 mod matrix;
 mod mixed;
 mod pixel;
+mod precise;
 mod store_bytes;
 mod store_coloured;
 mod store_real;
@@ -61,6 +62,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     store_real: store_real::store_real,
     store_coloured: store_coloured::store_coloured,
     fill: fill::fill,
+    precise: precise::PRECISE,
 };
 
 /// Whether the processor has the instructions.

@@ -55,6 +55,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     store_real: store_real::store_real,
     store_coloured: store_coloured::store_coloured,
     fill: portable::fill::fill,
+    precise: portable::precise::PRECISE,
 };
 
 /// Whether the processor has the instructions.

@@ -9,6 +9,7 @@ use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 pub(super) mod coloured;
 pub(super) mod fill;
 pub(super) mod gather;
+pub(super) mod precise;
 pub(super) mod terms;
 pub(super) mod uniform;
 pub(super) mod vertical;
@@ -43,6 +44,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     store_real,
     store_coloured: coloured::store_coloured,
     fill: fill::fill,
+    precise: precise::PRECISE,
 };
 
 #[inline(always)]
@@ -92,7 +94,7 @@ pub(super) unsafe fn to_columns(from: &[i16], stride: usize, columns: &mut [i16]
 /// # Safety
 /// None is needed; the type is that of the table.
 #[inline(always)]
-pub(super) unsafe fn to_rows(columns: &[i16], stride: usize, to: &mut [i16]) {
+pub(super) unsafe fn to_rows<T: Copy>(columns: &[T], stride: usize, to: &mut [T]) {
     for (at, column) in columns.chunks_exact(LANES).enumerate() {
         for (row, value) in column.iter().enumerate() {
             to[row * stride + at] = *value;

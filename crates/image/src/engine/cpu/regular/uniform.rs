@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::taps;
-use crate::engine::cpu::fixed::{Digits, Horizontal, Vertical};
+use crate::engine::cpu::fixed::{Horizontal, Vertical};
 use crate::engine::cpu::kernels::{End, Uniform};
 
 /// Most source rows that are summed so, as many as halves have; kernels have loops for each number.
@@ -19,11 +19,11 @@ impl<const SAMPLES: usize> Uniform<SAMPLES> {
     pub(super) fn of(
         table: &Horizontal,
         (step, same): (usize, Range<usize>),
-        (vertical, digits): (&Vertical, Digits),
+        (vertical, fraction): (&Vertical, u32),
         samples: &Range<usize>,
     ) -> Option<Uniform<SAMPLES>> {
         let rows_fit = !vertical.wide && !vertical.finer && vertical.most() <= ROWS;
-        if !rows_fit || digits.fraction != 7 || table.bits != 7 + FINER {
+        if !rows_fit || fraction != 7 || table.bits != 7 + FINER {
             return None;
         }
         // Samples without weight at the end of the row come first.

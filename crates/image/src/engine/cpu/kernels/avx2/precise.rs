@@ -1,0 +1,201 @@
+//! Sums in floating point.
+#![expect(unsafe_code, reason = "vector loads and stores by address")]
+
+use std::arch::x86_64::*;
+
+use super::store_real::put;
+use crate::engine::cpu::fixed::LANES;
+use crate::engine::cpu::kernels::Real;
+use crate::engine::cpu::kernels::portable::{self, precise as plain};
+use crate::engine::cpu::kernels::precise::{Blend, ColumnSums, Precise, RowSums};
+
+pub(super) const PRECISE: Precise = Precise { rows, columns, blend, to_rows, store };
+
+/// Columns that are made together: four vectors of each row.
+const TOGETHER: usize = 32;
+
+/// # Safety
+/// The processor must have AVX2 and FMA; see [`Precise`].
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn rows(sums: &RowSums<'_>, columns: &mut [f32]) {
+    let n = columns.len() / LANES;
+    let whole = n / TOGETHER * TOGETHER;
+    assert!(sums.rows.len() <= LANES);
+    let mut totals = [[0.0f32; TOGETHER]; LANES];
+    for at in (0..whole).step_by(TOGETHER) {
+        for (lane, output) in sums.rows.clone().enumerate() {
+            let (first, weights) = sums.down.run(output);
+            let mut sum = [_mm256_setzero_ps(); TOGETHER / 8];
+            for (index, weight) in weights.iter().enumerate() {
+                let (row, weight) = (sums.row(first + index), _mm256_set1_ps(*weight));
+                for part in 0..sum.len() {
+                    // SAFETY: rows have as many elements as there are columns.
+                    let codes = unsafe { load(row, at + 8 * part, sums.words) };
+                    sum[part] = _mm256_fmadd_ps(codes, weight, sum[part]);
+                }
+            }
+            for part in 0..sum.len() {
+                // SAFETY: eight numbers of the four times eight that a row has.
+                unsafe { _mm256_storeu_ps(totals[lane].as_mut_ptr().add(8 * part), sum[part]) };
+            }
+        }
+        for part in (0..TOGETHER).step_by(8) {
+            for lanes in (0..LANES).step_by(8) {
+                // SAFETY: eight of 32 numbers in eight of sixteen rows, and as many columns.
+                unsafe {
+                    let from = totals[lanes].as_ptr().add(part);
+                    let to = columns.as_mut_ptr().add((at + part) * LANES + lanes);
+                    turn(from, TOGETHER, to, LANES);
+                }
+            }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { plain::rows_from(sums, columns, whole) }
+}
+
+/// Eight elements of a row from `at` on.
+///
+/// # Safety
+/// The row must have them.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn load(row: *const u8, at: usize, words: bool) -> __m256 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if words {
+            let words = _mm256_cvtepu16_epi32(_mm_loadu_si128(row.add(2 * at).cast()));
+            _mm256_mul_ps(_mm256_cvtepi32_ps(words), _mm256_set1_ps(1.0 / 256.0))
+        } else {
+            _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(row.add(at).cast())))
+        }
+    }
+}
+
+/// Eight rows of eight numbers to as many columns.
+///
+/// # Safety
+/// Both must have them, as many numbers apart as told.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn turn(from: *const f32, stride: usize, to: *mut f32, to_stride: usize) {
+    let mut pairs = [_mm256_setzero_ps(); 8];
+    for row in 0..4 {
+        // Halves of rows r and r + 4 together, so that what follows stays inside the halves.
+        // SAFETY: the caller's promise.
+        unsafe {
+            let half = |row: usize, at: usize| _mm_loadu_ps(from.add(row * stride + at));
+            pairs[row] = _mm256_set_m128(half(row + 4, 0), half(row, 0));
+            pairs[row + 4] = _mm256_set_m128(half(row + 4, 4), half(row, 4));
+        }
+    }
+    for half in [0, 4] {
+        let [a, b, c, d] = [pairs[half], pairs[half + 1], pairs[half + 2], pairs[half + 3]];
+        let (ab, ab2) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+        let (cd, cd2) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+        // SAFETY: the caller's promise.
+        unsafe {
+            _mm256_storeu_ps(to.add(half * to_stride), _mm256_shuffle_ps::<0x44>(ab, cd));
+            _mm256_storeu_ps(to.add((half + 1) * to_stride), _mm256_shuffle_ps::<0xee>(ab, cd));
+            _mm256_storeu_ps(to.add((half + 2) * to_stride), _mm256_shuffle_ps::<0x44>(ab2, cd2));
+            _mm256_storeu_ps(to.add((half + 3) * to_stride), _mm256_shuffle_ps::<0xee>(ab2, cd2));
+        }
+    }
+}
+
+/// # Safety
+/// The processor must have AVX2 and FMA; see [`Precise`].
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn columns(sums: &ColumnSums<'_>, from: &[f32], out: &mut [f32]) {
+    let step = sums.step * LANES;
+    for (output, out) in sums.outputs.clone().zip(out.chunks_exact_mut(LANES)) {
+        let (from, weights) = sums.run(output, from);
+        assert!(weights.len().saturating_sub(1) * step + LANES <= from.len());
+        // Every second sample has sums of its own: none waits for the one just before it.
+        let mut sum = [_mm256_setzero_ps(); 4];
+        for (index, weight) in weights.iter().enumerate() {
+            let (weight, other) = (_mm256_set1_ps(*weight), index % 2 * 2);
+            // SAFETY: sixteen numbers of a column, which is there.
+            unsafe {
+                let column = from.as_ptr().add(index * step);
+                let (low, high) = (_mm256_loadu_ps(column), _mm256_loadu_ps(column.add(8)));
+                sum[other] = _mm256_fmadd_ps(low, weight, sum[other]);
+                sum[other + 1] = _mm256_fmadd_ps(high, weight, sum[other + 1]);
+            }
+        }
+        // SAFETY: sixteen numbers.
+        unsafe {
+            _mm256_storeu_ps(out.as_mut_ptr(), _mm256_add_ps(sum[0], sum[2]));
+            _mm256_storeu_ps(out.as_mut_ptr().add(8), _mm256_add_ps(sum[1], sum[3]));
+        }
+    }
+}
+
+/// # Safety
+/// The processor must have AVX2 and FMA.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn blend(blend: Blend<'_>, out: &mut [f32]) {
+    // SAFETY: none is needed; it is compiled again with longer vectors.
+    unsafe { plain::blend(blend, out) }
+}
+
+/// # Safety
+/// The processor must have AVX2 and FMA.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn to_rows(columns: &[f32], stride: usize, to: &mut [f32]) {
+    let n = columns.len() / LANES;
+    let whole = n / 8 * 8;
+    assert!(n == 0 || to.len() >= (LANES - 1) * stride + n);
+    for at in (0..whole).step_by(8) {
+        for lanes in (0..LANES).step_by(8) {
+            // SAFETY: eight columns from `at` on, and room for eight numbers from there on in each of
+            // sixteen rows.
+            unsafe {
+                let from = columns.as_ptr().add(at * LANES + lanes);
+                turn(from, LANES, to.as_mut_ptr().add(lanes * stride + at), stride);
+            }
+        }
+    }
+    // SAFETY: none is needed.
+    unsafe { portable::to_rows(&columns[whole * LANES..], stride, &mut to[whole.min(n)..]) }
+}
+
+/// # Safety
+/// The processor must have AVX2, FMA and F16C; see [`Precise`].
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn store(rows: &[&[f32]], pixels: usize, real: Real, out: *mut u8) {
+    assert!(rows.iter().all(|row| row.len() >= pixels));
+    // SAFETY: the caller's promise, and rows are long enough.
+    unsafe {
+        match rows {
+            _ if pixels < 16 => plain::store(rows, pixels, real, out),
+            [a] => blocks([a], pixels, real, out),
+            [a, b] => blocks([a, b], pixels, real, out),
+            [a, b, c] => blocks([a, b, c], pixels, real, out),
+            [a, b, c, d] => blocks([a, b, c, d], pixels, real, out),
+            _ => plain::store(rows, pixels, real, out),
+        }
+    }
+}
+
+/// Blocks of sixteen pixels; the last one ends with the row and may store some pixels again.
+///
+/// # Safety
+/// At least sixteen pixels in each row, and room for as many.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn blocks<const N: usize>(rows: [&[f32]; N], pixels: usize, real: Real, out: *mut u8) {
+    let (mut low, mut high) = ([_mm256_setzero_ps(); N], [_mm256_setzero_ps(); N]);
+    for at in (0..pixels).step_by(16) {
+        let here = at.min(pixels - 16);
+        for row in 0..N {
+            // SAFETY: here + 16 <= pixels.
+            unsafe {
+                let from = rows[row].as_ptr().add(here);
+                (low[row], high[row]) = (_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8)));
+            }
+        }
+        // SAFETY: room for sixteen pixels of N elements from `here` on.
+        unsafe { put(real, out, here, low, high) };
+    }
+}

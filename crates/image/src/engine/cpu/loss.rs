@@ -1,0 +1,199 @@
+//! How much of a code is lost in fixed point, at most, and which sums lose little enough.
+//!
+//! Bytes show the loss of half a code and more, which the quickest sums stay below. Numbers with a
+//! point show all of it: for them the bounds here are added up, and what no sums are exact enough
+//! for is made in floating point ([`super::precise`]).
+
+use tenure_layout::{DType, PixelFormat};
+
+use crate::colour::Matrix;
+use crate::engine::cpu::feed::{Feed, Shape, shapes};
+use crate::engine::cpu::fixed::{Down, Horizontal, MATRIX_COST, Vertical, rounded};
+use crate::job::Recipe;
+use crate::taps::Taps;
+
+/// What normalised numbers may be off by, less what is lost when they are multiplied and stored.
+const WITHIN: f64 = 0.002 * 0.98;
+/// The part of a code that they may be off by where neighbouring codes are far from each other.
+const SMALL_PART: f64 = 0.02 * 0.98;
+/// The part of a code that numbers may be off by which are nearly codes, or so near to each other
+/// that this is less than [`WITHIN`].
+const LARGE_PART: f64 = 0.5 * 0.98;
+/// Numbers are nearly codes if neighbouring ones are this far from each other.
+const CODES: f64 = 0.5;
+
+/// Most of a code that the sums of a component may lose, or `None` if any sums will do. The matrix
+/// that follows has `fraction` bits after the point less than sums, or is exact if there is none.
+pub(crate) fn allowed(
+    recipe: &Recipe,
+    own: &[usize],
+    matrix: &Matrix,
+    fixed_matrix: Option<u32>,
+) -> Option<f64> {
+    let steps = own.iter().map(|&channel| {
+        let step = f64::from(recipe.affine.multiply[channel & 3].abs());
+        let shares = matrix.rows.get(channel).map_or(1.0, |row| row.iter().map(|s| s.abs()).sum());
+        (channel, step, shares)
+    });
+    let part = |step: f64| match recipe.target.dtype {
+        DType::F32 | DType::F16 | DType::Bf16 if step < CODES => {
+            Some((WITHIN / step).max(SMALL_PART).min(LARGE_PART))
+        }
+        DType::F32 | DType::F16 | DType::Bf16 => Some(LARGE_PART),
+        // What is rounded in the end is off by one at most if it was by less than that before.
+        _ if step > 1.0 => Some(LARGE_PART / step),
+        _ => None,
+    };
+    let lost = |channel: usize| match fixed_matrix {
+        Some(fraction) if channel < 3 => lost_by_matrix(fraction),
+        _ => 0.0,
+    };
+    steps
+        .filter(|(_, step, shares)| *step > 0.0 && *shares > 0.0)
+        .filter_map(|(channel, step, shares)| Some((part(step)? - lost(channel)) / shares))
+        .reduce(f64::min)
+}
+
+/// What a matrix in fixed point loses: products and the offset are rounded, and so are factors.
+fn lost_by_matrix(fraction: u32) -> f64 {
+    let unit = 1.0 / f64::from(1u32 << (fraction - MATRIX_COST));
+    let factors = 3.0 * 255.0 / f64::from(1 << 14);
+    4.0 * unit / 2.0 + factors
+}
+
+/// Feeds, and how rows of each component are resized along.
+pub(crate) type Tables = (Vec<Feed>, Vec<Option<Horizontal>>);
+
+/// The quickest tables whose sums lose no more than they may.
+pub(crate) fn tables(
+    format: PixelFormat,
+    taps: &[Option<(Taps, Taps)>],
+    fraction: u32,
+    allowed: Option<f64>,
+) -> Option<Tables> {
+    let (mut feeds, mut along) = (vec![], vec![]);
+    along.resize_with(taps.len(), || None);
+    for &(plane, shape) in shapes(format) {
+        let own = |&component: &usize| Some((component, taps.get(component)?.as_ref()?));
+        let own: Vec<(usize, &(Taps, Taps))> =
+            shape.components().iter().filter_map(own).collect();
+        let Some((_, (_, down))) = own.first() else { continue };
+        let (vertical, tables) = quickest(&own, down, shape, fraction, allowed)?;
+        feeds.push(Feed { plane, shape, vertical, places: None });
+        own.iter().zip(tables).for_each(|((index, _), table)| along[*index] = Some(table));
+    }
+    Some((feeds, along))
+}
+
+/// How the rows of a feed are summed, and the tables of its components.
+fn quickest(
+    own: &[(usize, &(Taps, Taps))],
+    down: &Taps,
+    shape: Shape,
+    fraction: u32,
+    allowed: Option<f64>,
+) -> Option<(Vertical, Vec<Horizontal>)> {
+    let fits = |loss: f64| allowed.is_none_or(|allowed| loss <= allowed);
+    // Sums down take longer than those along rows: they should be quick first, but one bit more
+    // costs less than 32 bits along.
+    let some = [(Down::Narrow, true), (Down::Finer, true), (Down::Narrow, false)];
+    let others = [(Down::Finer, false), (Down::Wide, false)];
+    for (sums, narrow) in some.into_iter().chain(others) {
+        if !sums.is_possible(down, fraction) {
+            continue;
+        }
+        let vertical = vertical(down, shape, fraction, sums);
+        let before = lost_down(down, &vertical, sums, fraction, shape.is_words());
+        let table = |(_, (across, _)): &(usize, &(Taps, Taps))| {
+            let possible = Horizontal::may_be_narrow(across);
+            // Where there is a choice, wide only if it was said so.
+            let ways = [!possible, true];
+            let ways = if narrow && allowed.is_some() { &ways[..1] } else { &ways[..] };
+            ways.iter().map(|&wide| Horizontal::new(across, wide)).find(|table| {
+                let after = lost_along(across, table, fraction, 255.0 * size(down));
+                fits(before * size(across) + after)
+            })
+        };
+        if let Some(tables) = own.iter().map(table).collect() {
+            return Some((vertical, tables));
+        }
+    }
+    None
+}
+
+/// How rows of a feed are summed.
+fn vertical(down: &Taps, shape: Shape, fraction: u32, sums: Down) -> Vertical {
+    // Sums of bytes leave 31 - 8 bits to weights, sums of words 31 - 15; one less, since weights
+    // below zero let the others sum to more than one.
+    Vertical::new(down, fraction, sums, if shape.is_words() { 15 } else { 22 })
+}
+
+/// The same feeds with sums in 16 bits, if all can be summed so.
+pub(crate) fn narrow(
+    feeds: &[Feed],
+    taps: &[Option<(Taps, Taps)>],
+    fraction: u32,
+) -> Option<Vec<Feed>> {
+    let feed = |feed: &Feed| {
+        let of = |component: &usize| taps.get(*component).and_then(Option::as_ref);
+        let (_, down) = feed.shape.components().iter().find_map(of)?;
+        let possible = Down::Narrow.is_possible(down, fraction) && feed.places.is_none();
+        let vertical = || vertical(down, feed.shape, fraction, Down::Narrow);
+        possible.then(|| Feed { vertical: vertical(), places: None, ..*feed })
+    };
+    feeds.iter().map(feed).collect()
+}
+
+/// What sums of rows lose.
+fn lost_down(taps: &Taps, vertical: &Vertical, sums: Down, fraction: u32, words: bool) -> f64 {
+    let unit = 1.0 / f64::from(1u32 << fraction);
+    if vertical.is_copy() && !words {
+        return 0.0;
+    }
+    // Half of what every product loses is known. For bytes at odd places, what those before them
+    // add is taken off with its fraction.
+    let products = (0..taps.first.len()).map(|output| vertical.taps(output).0.len()).max();
+    let half = products.unwrap_or(0) as f64 / 2.0 + 1.1;
+    let sums = match sums {
+        Down::Narrow => half * unit,
+        Down::Finer => half * unit / 2.0 + unit / 2.0,
+        // Words are halved before.
+        Down::Wide => unit / 2.0 + if words { 1.0 / 256.0 } else { 0.0 },
+    };
+    let weights = rounded(taps, taps.count, vertical.bits);
+    sums + 255.0 * uneven(taps, &weights, taps.count, vertical.bits)
+}
+
+/// What sums along rows lose, of numbers that are at most `spread` from each other.
+fn lost_along(taps: &Taps, table: &Horizontal, fraction: u32, spread: f64) -> f64 {
+    let unit = 1.0 / f64::from(1u32 << fraction);
+    if table.count == 1 {
+        return 0.0;
+    }
+    let sums = if table.wide { unit / 2.0 } else { table.count as f64 / 2.0 * unit };
+    let every = if table.wide { 1 } else { 2 };
+    let weights: Vec<i32> = table.weights.iter().step_by(every).map(|w| i32::from(*w)).collect();
+    sums + spread * uneven(taps, &weights, table.count, table.bits)
+}
+
+/// The most that sums of samples between none and one are off by since weights, `stride` of them for
+/// each output, are rounded.
+pub(crate) fn uneven(taps: &Taps, weights: &[i32], stride: usize, bits: u32) -> f64 {
+    let one = f64::from(1u32 << bits);
+    let off = |(exact, rounded): (&[f64], &[i32])| {
+        let off = exact.iter().zip(rounded).map(|(exact, own)| f64::from(*own) / one - exact);
+        let (more, less) = off.fold((0.0, 0.0), |(more, less), off| {
+            (more + f64::max(off, 0.0), less + f64::max(-off, 0.0))
+        });
+        f64::max(more, less)
+    };
+    let outputs = taps.weights.chunks(taps.count.max(1)).zip(weights.chunks(stride.max(1)));
+    outputs.map(off).fold(0.0, f64::max)
+}
+
+/// The most that weights of an output are together, without their signs: what a loss before them
+/// becomes.
+fn size(taps: &Taps) -> f64 {
+    let outputs = taps.weights.chunks(taps.count.max(1));
+    outputs.map(|weights| weights.iter().map(|w| w.abs()).sum()).fold(1.0, f64::max)
+}

@@ -1,0 +1,391 @@
+//! Pictures in floating point: what is stored is so far apart for neighbouring codes, or the filter
+//! overshoots so far, that fixed point would show.
+//!
+//! Bands of rows are summed to columns, these along the rows, and sums are blended to what is stored,
+//! with no rounding but that of `f32`.
+#![expect(unsafe_code, reason = "hands addresses of held rows to kernels")]
+
+use std::ops::Range;
+
+use tenure_layout::DType;
+
+use crate::colour::Matrix;
+use crate::component::{Component, components};
+use crate::engine::cpu::fixed::LANES;
+use crate::engine::cpu::kernels::precise::{Blend, ColumnSums, RowSums, Runs};
+use crate::engine::cpu::kernels::{Kernels, Real};
+use crate::engine::cpu::prepare::{Store, stores, taps};
+use crate::engine::cpu::workspace::Workspace;
+use crate::held::PlaneAddress;
+use crate::job::Recipe;
+use crate::normalize::Affine;
+
+/// A conversion of planes of one size, ready to run.
+#[derive(Debug)]
+pub(crate) struct Precise {
+    /// Where each component of the source is in its rows.
+    source: &'static [Component],
+    feeds: Vec<Feed>,
+    /// Whether elements of the source are words.
+    words: bool,
+    /// How rows of each component of the source become as wide as the output.
+    across: Vec<Option<Runs>>,
+    /// What is stored of each component of the destination.
+    channels: Vec<Channel>,
+    stores: Vec<Store>,
+    real: Real,
+    /// Output rows.
+    pub(crate) down: usize,
+    /// First sample and row in the destination's planes.
+    left: usize,
+    top: usize,
+    tiles: Vec<Tile>,
+    scratch: Scratch,
+}
+
+/// A plane that is read.
+#[derive(Debug)]
+struct Feed {
+    plane: usize,
+    components: Vec<usize>,
+    down: Runs,
+}
+
+/// What a component of the destination is made of.
+#[derive(Debug)]
+struct Channel {
+    index: usize,
+    /// Components of the source.
+    parts: Vec<(f32, usize)>,
+    offset: f32,
+    least: f32,
+    most: f32,
+}
+
+/// Outputs along a row that are made together, so that what they are made of stays in a near cache.
+#[derive(Debug)]
+struct Tile {
+    outputs: Range<usize>,
+    /// For each feed the elements of a row that are read.
+    elements: Vec<Range<usize>>,
+}
+
+/// Where things are in a thread's scratch memory.
+#[derive(Debug)]
+struct Scratch {
+    /// Columns of elements, of one feed after the other.
+    columns: usize,
+    /// From there on columns of each component of the source, and later rows of each component of
+    /// the destination.
+    parts: usize,
+    /// From there on columns of each component of the destination.
+    channels: usize,
+    /// Numbers from a row to the next, and from a component to the next.
+    stride: usize,
+    each: usize,
+    len: usize,
+}
+
+/// What a strip works on.
+pub(crate) struct Planes<'a> {
+    pub(crate) kernels: &'static Kernels,
+    pub(crate) source: &'a [PlaneAddress],
+    pub(crate) target: &'a [PlaneAddress],
+    pub(crate) transposed: bool,
+}
+
+/// Numbers in columns that a tile should not exceed: a quarter of a small second cache.
+const TILE: usize = 1 << 16;
+
+/// Numbers of a line of the cache.
+const LINE: usize = 16;
+
+impl Precise {
+    /// The work that writes components `own` of the destination, which have one size.
+    pub(crate) fn new(recipe: &Recipe, all: &[Component], own: &[usize]) -> Precise {
+        let target = &all[own[0]];
+        let source = components(recipe.source.format);
+        let matrix = Matrix::between(recipe.source.model, recipe.target.model);
+        let taps = taps(recipe, &matrix, own, target);
+        let mut feeds: Vec<Feed> = vec![];
+        for (index, (component, taps)) in source.iter().zip(&taps).enumerate() {
+            let Some((_, down)) = taps else { continue };
+            match feeds.iter_mut().find(|feed| feed.plane == component.plane) {
+                // Components of a plane have as many rows.
+                Some(feed) => feed.components.push(index),
+                None => feeds.push(Feed {
+                    plane: component.plane,
+                    components: vec![index],
+                    down: Runs::new(down),
+                }),
+            }
+        }
+        let down = feeds.first().map_or(0, |feed| feed.down.len());
+        let across: Vec<Option<Runs>> =
+            taps.iter().map(|taps| taps.as_ref().map(|(across, _)| Runs::new(across))).collect();
+        let tiles = tiles(source, &feeds, &across);
+        let channel = |&index: &usize| Channel::new(index, &matrix, &recipe.affine, source.len());
+        let channels: Vec<Channel> = own.iter().map(channel).collect();
+        let content = recipe.geometry.content;
+        Precise {
+            source,
+            words: recipe.source.dtype == DType::U16,
+            scratch: Scratch::new(&tiles, source.len(), channels.len()),
+            feeds,
+            across,
+            channels,
+            stores: stores(recipe, all, own),
+            real: match recipe.target.dtype {
+                DType::F32 => Real::F32,
+                DType::F16 => Real::F16,
+                DType::Bf16 => Real::Bf16,
+                DType::I8 => Real::I8,
+                _ => Real::U8,
+            },
+            down,
+            left: content.x / target.across,
+            top: content.y / target.down,
+            tiles,
+        }
+    }
+
+    /// Numbers that a thread needs.
+    pub(super) fn numbers(&self) -> usize {
+        self.scratch.len
+    }
+
+    /// Makes output rows.
+    ///
+    /// # Safety
+    /// As [`super::strip::Strip::run`].
+    pub(super) unsafe fn run(
+        &self,
+        planes: &Planes<'_>,
+        rows: Range<usize>,
+        workspace: &mut Workspace,
+    ) {
+        let numbers = workspace.reals(self);
+        for start in rows.clone().step_by(LANES) {
+            let band = start..(start + LANES).min(rows.end);
+            for tile in &self.tiles {
+                let n = tile.outputs.len();
+                // SAFETY: the caller's promise.
+                unsafe {
+                    for (feed, elements) in self.feeds.iter().zip(&tile.elements) {
+                        self.sum(planes, feed, elements, &tile.outputs, &band, numbers);
+                    }
+                    self.blend(planes.kernels, n, numbers);
+                    if planes.transposed {
+                        self.store_columns(planes, tile, &band, numbers);
+                    } else {
+                        self.store_rows(planes, tile, &band, numbers);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sums rows of a plane, and the columns that they are along them.
+    ///
+    /// # Safety
+    /// As [`Precise::run`].
+    unsafe fn sum(
+        &self,
+        planes: &Planes<'_>,
+        feed: &Feed,
+        elements: &Range<usize>,
+        outputs: &Range<usize>,
+        band: &Range<usize>,
+        numbers: &mut [f32],
+    ) {
+        let Some(plane) = planes.source.get(feed.plane) else { return };
+        let size = if self.words { 2 } else { 1 };
+        let read = feed.down.samples(band.clone());
+        // By construction; addresses depend on it.
+        assert!(elements.end * size <= plane.row_bytes() && read.end <= plane.rows());
+        let (columns, rest) = numbers.split_at_mut(self.scratch.parts);
+        let columns = &mut columns[self.scratch.columns..][..elements.len() * LANES];
+        let sums = RowSums {
+            first: plane.row(0).wrapping_add(elements.start * size),
+            stride: plane.stride(),
+            words: self.words,
+            down: &feed.down,
+            rows: band.clone(),
+        };
+        // SAFETY: the elements lie inside the rows of a held plane.
+        unsafe { (planes.kernels.precise.rows)(&sums, columns) };
+        for &index in &feed.components {
+            let (component, Some(across)) = (&self.source[index], &self.across[index]) else {
+                continue;
+            };
+            // The column of the first sample that is read.
+            let start = across.samples(outputs.clone()).start;
+            let first = component.first + start * component.step - elements.start;
+            let sums = ColumnSums { across, outputs: outputs.clone(), start, step: component.step };
+            let own = &mut rest[index * self.scratch.each..][..outputs.len() * LANES];
+            // SAFETY: the kernels are those of this processor.
+            unsafe { (planes.kernels.precise.columns)(&sums, &columns[first * LANES..], own) };
+        }
+    }
+
+    /// Makes what is stored, in columns.
+    fn blend(&self, kernels: &Kernels, outputs: usize, numbers: &mut [f32]) {
+        let scratch = &self.scratch;
+        let (parts, channels) = numbers.split_at_mut(scratch.channels);
+        for (channel, out) in self.channels.iter().zip(channels.chunks_mut(scratch.each)) {
+            let mut own: [(f32, &[f32]); 3] = [(0.0, &[]); 3];
+            for (own, (share, component)) in own.iter_mut().zip(&channel.parts) {
+                let start = scratch.parts + component * scratch.each;
+                *own = (*share, &parts[start..][..outputs * LANES]);
+            }
+            let blend = Blend {
+                parts: &own[..channel.parts.len().min(3)],
+                offset: channel.offset,
+                least: channel.least,
+                most: channel.most,
+            };
+            // SAFETY: the kernels are those of this processor.
+            unsafe { (kernels.precise.blend)(blend, &mut out[..outputs * LANES]) };
+        }
+    }
+
+    /// Stores a band, turned back to rows.
+    ///
+    /// # Safety
+    /// As [`Precise::run`].
+    unsafe fn store_rows(
+        &self,
+        planes: &Planes<'_>,
+        tile: &Tile,
+        band: &Range<usize>,
+        numbers: &mut [f32],
+    ) {
+        let (scratch, n) = (&self.scratch, tile.outputs.len());
+        let (parts, channels) = numbers.split_at_mut(scratch.channels);
+        let rows = &mut parts[scratch.parts..];
+        for (rows, columns) in rows.chunks_mut(scratch.each).zip(channels.chunks(scratch.each)) {
+            // SAFETY: the kernels are those of this processor.
+            unsafe {
+                (planes.kernels.precise.to_rows)(&columns[..n * LANES], scratch.stride, rows);
+            }
+        }
+        for (at, row) in band.clone().enumerate() {
+            let place = (self.left + tile.outputs.start, self.top + row);
+            let own = |at_channel: usize| {
+                &rows[at_channel * scratch.each + at * scratch.stride..][..n]
+            };
+            // SAFETY: the caller's promise.
+            unsafe { self.store(planes, own, n, place) };
+        }
+    }
+
+    /// Stores columns as rows of a turned picture.
+    ///
+    /// # Safety
+    /// As [`Precise::run`].
+    unsafe fn store_columns(
+        &self,
+        planes: &Planes<'_>,
+        tile: &Tile,
+        band: &Range<usize>,
+        numbers: &[f32],
+    ) {
+        let channels = &numbers[self.scratch.channels..];
+        for (at, output) in tile.outputs.clone().enumerate() {
+            let own = |channel: usize| &channels[channel * self.scratch.each + at * LANES..][..LANES];
+            let place = (self.left + band.start, self.top + output);
+            // SAFETY: the caller's promise.
+            unsafe { self.store(planes, own, band.len(), place) };
+        }
+    }
+
+    /// Stores `pixels` pixels at (`x`, `y`) of all planes; `own` has those of a component.
+    ///
+    /// # Safety
+    /// As [`Precise::run`].
+    unsafe fn store<'n>(
+        &self,
+        planes: &Planes<'_>,
+        own: impl Fn(usize) -> &'n [f32],
+        pixels: usize,
+        (x, y): (usize, usize),
+    ) {
+        for store in &self.stores {
+            let Some(plane) = planes.target.get(store.plane) else { continue };
+            let mut rows: [&[f32]; 4] = [&[]; 4];
+            for (row, index) in rows.iter_mut().zip(&store.order) {
+                let channel = self.channels.iter().position(|channel| channel.index == *index);
+                *row = channel.map_or(&[], &own);
+            }
+            let rows = &rows[..store.order.len().min(4)];
+            let out = plane.row(y).wrapping_add(x * rows.len() * store.element);
+            // SAFETY: the content rectangle is inside the image, by construction of the geometry, and
+            // the plane is held to write.
+            unsafe { (planes.kernels.precise.store)(rows, pixels, self.real, out) };
+        }
+    }
+}
+
+impl Channel {
+    /// What component `index` of the destination is made of, of as many of the source.
+    fn new(index: usize, matrix: &Matrix, affine: &Affine, source: usize) -> Channel {
+        let (multiply, add) = (affine.multiply[index & 3], affine.add[index & 3]);
+        let scale = f64::from(multiply);
+        let (parts, offset) = match matrix.rows.get(index) {
+            Some(row) => {
+                let shares = row.iter().enumerate().filter(|(_, share)| **share != 0.0);
+                let parts = shares.map(|(part, share)| ((share * scale) as f32, part)).collect();
+                (parts, matrix.offset[index])
+            }
+            None if source > 3 => (vec![(multiply, 3)], 0.0),
+            // Opaque.
+            None => (vec![], 255.0),
+        };
+        let ends = [add, 255.0f32.mul_add(multiply, add)];
+        Channel {
+            index,
+            parts,
+            offset: (offset * scale + f64::from(add)) as f32,
+            least: ends[0].min(ends[1]),
+            most: ends[0].max(ends[1]),
+        }
+    }
+}
+
+impl Scratch {
+    /// For the largest of these tiles, and as many components of the source and the destination.
+    fn new(tiles: &[Tile], source: usize, channels: usize) -> Scratch {
+        let elements = tiles.iter().flat_map(|tile| &tile.elements).map(Range::len).max();
+        let outputs = tiles.iter().map(|tile| tile.outputs.len()).max().unwrap_or(0);
+        // An odd number of lines, so that rows do not fall on top of each other in the cache.
+        let stride = (outputs.div_ceil(LINE) | 1) * LINE;
+        let (columns, each) = (elements.unwrap_or(0) * LANES, stride * LANES);
+        let parts = columns;
+        let start = parts + each * source.max(channels);
+        Scratch { columns: 0, parts, channels: start, stride, each, len: start + each * channels }
+    }
+}
+
+/// Cuts rows into tiles.
+fn tiles(source: &[Component], feeds: &[Feed], across: &[Option<Runs>]) -> Vec<Tile> {
+    let elements = |feed: &Feed, outputs: &Range<usize>| {
+        let (mut start, mut end) = (usize::MAX, 0);
+        for &index in &feed.components {
+            let (component, Some(runs)) = (&source[index], &across[index]) else { continue };
+            let samples = runs.samples(outputs.clone());
+            let element = |sample: usize| component.first + sample * component.step;
+            start = start.min(element(samples.start));
+            end = end.max(element(samples.end.max(samples.start + 1) - 1) + 1);
+        }
+        start.min(end)..end
+    };
+    let all = across.iter().flatten().next().map_or(0, Runs::len);
+    let widest = feeds.iter().map(|feed| elements(feed, &(0..all)).len()).max().unwrap_or(0);
+    let fit = TILE / LANES * all / widest.max(1);
+    let step = (fit / LANES * LANES).max(LANES);
+    let cut = |start: usize| {
+        let outputs = start..(start + step).min(all);
+        Tile { elements: feeds.iter().map(|feed| elements(feed, &outputs)).collect(), outputs }
+    };
+    (0..all).step_by(step).map(cut).collect()
+}
