@@ -12,6 +12,8 @@ pub(crate) struct Task {
     pub(crate) dtype: DType,
     pub(crate) to: (usize, usize),
     pub(crate) filter: Filter,
+    /// Whether floats are what models trained on ImageNet want, not 0 to 1.
+    pub(crate) imagenet: bool,
     /// Whether frame and destination are in no cache.
     pub(crate) cold: bool,
     /// The largest ratio of our time to that of the best rival.
@@ -39,8 +41,9 @@ fn task(
     faster: f64,
 ) -> Task {
     let (name, filter) = (name.to_owned(), Filter::Antialiased);
-    let cold = false;
-    Task { name, source, size, target, dtype, to, filter, cold, target_ratio: 1.0 / faster }
+    let (imagenet, cold) = (false, false);
+    let target_ratio = 1.0 / faster;
+    Task { name, source, size, target, dtype, to, filter, imagenet, cold, target_ratio }
 }
 
 /// Every row of one thread.
@@ -49,6 +52,8 @@ pub(crate) fn tasks() -> Vec<Task> {
     let nearest = |task: Task| Task { filter: Filter::Nearest, ..task };
     // Two samples whatever the scale: what OpenCV and edgefirst-image do.
     let plain = |task: Task| Task { filter: Filter::Bilinear, ..task };
+    let lanczos = |task: Task| Task { filter: Filter::Lanczos3, ..task };
+    let imagenet = |task: Task| Task { imagenet: true, ..task };
     // What a camera has just written.
     let cold = |task: Task| Task { cold: true, ..task };
     let (nv12, uhd) = ((Nv12, FULL_HD), (Nv12, UHD));
@@ -78,7 +83,12 @@ pub(crate) fn tasks() -> Vec<Task> {
         nearest(task("NV12 1080p to planar u8", nv12, (PlanarRgb, DType::U8, FULL_HD), PLANES)),
         nearest(task("YUYV 1080p to RGB u8", yuyv, (Rgb, DType::U8, FULL_HD), 1.0)),
     ];
+    let (f32, name) = (planar(DType::F32), "NV12 1080p to 640 planar f32, ImageNet");
+    let name_lanczos = "NV12 1080p to 640 planar f32, ImageNet, Lanczos";
     all.extend([
+        lanczos(task("NV12 1080p to 640 RGB u8, Lanczos", nv12, rgb(640), YUV)),
+        imagenet(task(name, nv12, f32, FLOATS)),
+        imagenet(lanczos(task(name_lanczos, nv12, f32, FLOATS))),
         cold(task("NV12 1080p to 640 RGB u8, cold", nv12, rgb(640), YUV)),
         cold(task("NV12 720p to 640 RGB u8, cold", (Nv12, HD), rgb(640), YUV)),
         cold(task("NV12 1080p to 640 planar f32, cold", nv12, planar(DType::F32), FLOATS)),
@@ -128,15 +138,19 @@ fn any_sizes() -> impl Iterator<Item = Task> {
 impl Task {
     /// A conversion that somebody asked for, such as `nv12:1920x1080:rgb:700`: a source, its size,
     /// a destination and its side; after that `:plain` takes two samples whatever the scale, `:nearest`
-    /// one, and `:cold` puts everything out of the caches first.
+    /// one, `:bicubic` and `:lanczos` are other filters, `:imagenet` makes other floats, and `:cold` puts
+    /// everything out of the caches first.
     pub(crate) fn asked(word: &str) -> Option<Task> {
         let parts: Vec<&str> = word.split(':').collect();
         let (&[source, size, target, side], options) = parts.split_first_chunk()?;
-        let (mut filter, mut cold) = (Filter::Antialiased, false);
+        let (mut filter, mut imagenet, mut cold) = (Filter::Antialiased, false, false);
         for option in options {
             match *option {
                 "plain" => filter = Filter::Bilinear,
                 "nearest" => filter = Filter::Nearest,
+                "bicubic" => filter = Filter::Bicubic,
+                "lanczos" => filter = Filter::Lanczos3,
+                "imagenet" => imagenet = true,
                 "cold" => cold = true,
                 _ => return None,
             }
@@ -159,6 +173,7 @@ impl Task {
         let (size, side) = ((width.parse().ok()?, height.parse().ok()?), side.parse().ok()?);
         Some(Task {
             filter,
+            imagenet,
             cold,
             ..task(word, (source, size), (target, dtype, (side, side)), faster)
         })
@@ -197,9 +212,9 @@ impl Task {
         format!("{source} {width} {height} {target} {dtype} {to_width} {to_height}")
     }
 
-    /// Whether OpenCV and edgefirst-image do the same: neither has an antialiased bilinear filter.
+    /// Whether OpenCV and edgefirst-image do the same: neither has filters that grow with the reduction.
     pub(crate) fn for_plain_rivals(&self) -> bool {
-        self.filter != Filter::Antialiased && !self.cold
+        matches!(self.filter, Filter::Nearest | Filter::Bilinear) && !self.imagenet && !self.cold
     }
 
     /// Whether OpenCV has the type.

@@ -26,6 +26,7 @@ impl Ours {
         drop(map);
         let normalize = match task.dtype {
             DType::U8 => Normalize::NONE,
+            _ if task.imagenet => Normalize::IMAGENET,
             _ => Normalize::scale(1.0 / 255.0),
         };
         let convert = Convert::new()

@@ -4,7 +4,7 @@
 use fast_image_resize::images::{CroppedImageMut, Image, ImageRef};
 use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
 use half::f16;
-use tenure::image::Filter;
+use tenure::image::{Filter, Normalize};
 use tenure::{DType, PixelFormat};
 use yuv::{
     YuvBiPlanarImage, YuvConversionMode, YuvPackedImage, YuvRange, YuvStandardMatrix,
@@ -61,13 +61,18 @@ impl<'a> Separate<'a> {
         } else {
             picture
         };
+        let Normalize { scale, mean, std, .. } =
+            if self.task.imagenet { Normalize::IMAGENET } else { Normalize::scale(1.0 / 255.0) };
+        let multiply = std.map(|std| scale / std);
+        let add: [f32; 3] = std::array::from_fn(|channel| -mean[channel] / std[channel]);
+        let float = |channel: usize, byte: u8| f32::from(byte) * multiply[channel] + add[channel];
         if self.task.target == PixelFormat::PlanarRgb {
             match self.task.dtype {
-                DType::F32 => split(picture, &mut self.floats, |byte| f32::from(byte) / 255.0),
-                DType::F16 => {
-                    split(picture, &mut self.halves, |byte| f16::from_f32(f32::from(byte) / 255.0));
-                }
-                _ => split(picture, &mut self.bytes, |byte| byte),
+                DType::F32 => split(picture, &mut self.floats, float),
+                DType::F16 => split(picture, &mut self.halves, |channel, byte| {
+                    f16::from_f32(float(channel, byte))
+                }),
+                _ => split(picture, &mut self.bytes, |_, byte| byte),
             }
         }
         resized
@@ -121,6 +126,8 @@ impl<'a> Separate<'a> {
         };
         let algorithm = match self.task.filter {
             Filter::Bilinear => ResizeAlg::Interpolation(FilterType::Bilinear),
+            Filter::Bicubic => ResizeAlg::Convolution(FilterType::CatmullRom),
+            Filter::Lanczos3 => ResizeAlg::Convolution(FilterType::Lanczos3),
             _ => ResizeAlg::Convolution(FilterType::Bilinear),
         };
         let options = ResizeOptions::new().resize_alg(algorithm).use_alpha(false);
@@ -129,14 +136,14 @@ impl<'a> Separate<'a> {
 }
 
 /// Packed pixels as three planes.
-fn split<T>(picture: &[u8], planes: &mut [T], convert: impl Fn(u8) -> T) {
+fn split<T>(picture: &[u8], planes: &mut [T], convert: impl Fn(usize, u8) -> T) {
     let pixels = picture.len() / 3;
     let (red, rest) = planes.split_at_mut(pixels);
     let (green, blue) = rest.split_at_mut(pixels);
     let planes = red.iter_mut().zip(green).zip(blue);
     for (((red, green), blue), pixel) in planes.zip(picture.chunks_exact(3)) {
-        *red = convert(pixel[0]);
-        *green = convert(pixel[1]);
-        *blue = convert(pixel[2]);
+        *red = convert(0, pixel[0]);
+        *green = convert(1, pixel[1]);
+        *blue = convert(2, pixel[2]);
     }
 }

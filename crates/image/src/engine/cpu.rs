@@ -129,7 +129,8 @@ impl Cpu {
                 unsafe {
                     match pass {
                         Work::Fixed(pass) => {
-                            Strip { kernels, pass, source, target, transposed, rows }.run(workspace);
+                            Strip { kernels, pass, source, target, transposed, rows }
+                                .run(workspace);
                         }
                         Work::Precise(precise) => {
                             let planes = Planes { kernels, source, target, transposed };

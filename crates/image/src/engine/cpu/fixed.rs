@@ -57,7 +57,7 @@ pub(crate) struct Vertical {
     pub(crate) signed: bool,
     /// Rows that a plane must have.
     pub(crate) rows: usize,
-    /// The same sums in the order of source rows, where they are of 16 bits and there is one.
+    /// The same sums in the order of source rows, where there is one.
     pub(crate) walk: Option<Walk>,
 }
 
@@ -79,7 +79,7 @@ impl Vertical {
         let ends: Vec<(usize, i16)> = ends.collect();
         let rows = all.iter().map(|tap| tap.row as usize + 1).max().unwrap_or(0);
         let signed = all.iter().any(|tap| tap.negative);
-        let walk = (!wide).then(|| Walk::of(&all, ends.iter().map(|(end, _)| *end))).flatten();
+        let walk = Walk::of(&all, ends.iter().map(|(end, _)| *end));
         Vertical { taps: all, ends, bits, wide, finer, signed, rows, walk }
     }
 
@@ -149,9 +149,10 @@ impl Horizontal {
 
     pub(crate) fn new(taps: &Taps, wide: bool) -> Horizontal {
         // Sums of 16 bits are rounded one by one; sums of 32 bits leave 16 to weights, one less
-        // since weights below zero let the others sum to more than one. One itself, which many
+        // where weights below zero let the others sum to more than one. One itself, which many
         // tables have and which does not fit, is a little less here too.
-        let bits = if wide { room(taps, 15, 32768.0 + 0.5) } else { 15 };
+        let most = if taps.weights.iter().all(|weight| *weight >= 0.0) { 16 } else { 15 };
+        let bits = if wide { room(taps, most, 32768.0 + 0.5) } else { 15 };
         let count = if wide { taps.count.next_multiple_of(2) } else { taps.count };
         let repeated = if wide { 1 } else { 2 };
         let narrowed =

@@ -75,8 +75,7 @@ pub(crate) fn tables(
     along.resize_with(taps.len(), || None);
     for &(plane, shape) in shapes(format) {
         let own = |&component: &usize| Some((component, taps.get(component)?.as_ref()?));
-        let own: Vec<(usize, &(Taps, Taps))> =
-            shape.components().iter().filter_map(own).collect();
+        let own: Vec<(usize, &(Taps, Taps))> = shape.components().iter().filter_map(own).collect();
         let Some((_, (_, down))) = own.first() else { continue };
         let (vertical, tables) = quickest(&own, down, shape, fraction, allowed)?;
         feeds.push(Feed { plane, shape, vertical, places: None });

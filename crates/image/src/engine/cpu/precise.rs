@@ -12,7 +12,7 @@ use tenure_layout::DType;
 use crate::colour::Matrix;
 use crate::component::{Component, components};
 use crate::engine::cpu::fixed::LANES;
-use crate::engine::cpu::kernels::precise::{Blend, ColumnSums, RowSums, Runs};
+use crate::engine::cpu::kernels::precise::{Blend, ColumnSums, RowSums, Runs, TOGETHER};
 use crate::engine::cpu::kernels::{Kernels, Real};
 use crate::engine::cpu::prepare::{Store, stores, taps};
 use crate::engine::cpu::workspace::Workspace;
@@ -73,7 +73,8 @@ struct Tile {
 /// Where things are in a thread's scratch memory.
 #[derive(Debug)]
 struct Scratch {
-    /// Columns of elements, of one feed after the other.
+    /// Before it source rows that are kept, from there on columns of elements: of one feed after the
+    /// other.
     columns: usize,
     /// From there on columns of each component of the source, and later rows of each component of
     /// the destination.
@@ -130,7 +131,7 @@ impl Precise {
         Precise {
             source,
             words: recipe.source.dtype == DType::U16,
-            scratch: Scratch::new(&tiles, source.len(), channels.len()),
+            scratch: Scratch::new(&tiles, &feeds, source.len(), channels.len()),
             feeds,
             across,
             channels,
@@ -204,7 +205,8 @@ impl Precise {
         // By construction; addresses depend on it.
         assert!(elements.end * size <= plane.row_bytes() && read.end <= plane.rows());
         let (columns, rest) = numbers.split_at_mut(self.scratch.parts);
-        let columns = &mut columns[self.scratch.columns..][..elements.len() * LANES];
+        let (kept, columns) = columns.split_at_mut(self.scratch.columns);
+        let columns = &mut columns[..elements.len() * LANES];
         let sums = RowSums {
             first: plane.row(0).wrapping_add(elements.start * size),
             stride: plane.stride(),
@@ -213,7 +215,7 @@ impl Precise {
             rows: band.clone(),
         };
         // SAFETY: the elements lie inside the rows of a held plane.
-        unsafe { (planes.kernels.precise.rows)(&sums, columns) };
+        unsafe { (planes.kernels.precise.rows)(&sums, kept, columns) };
         for &index in &feed.components {
             let (component, Some(across)) = (&self.source[index], &self.across[index]) else {
                 continue;
@@ -271,9 +273,8 @@ impl Precise {
         }
         for (at, row) in band.clone().enumerate() {
             let place = (self.left + tile.outputs.start, self.top + row);
-            let own = |at_channel: usize| {
-                &rows[at_channel * scratch.each + at * scratch.stride..][..n]
-            };
+            let own =
+                |at_channel: usize| &rows[at_channel * scratch.each + at * scratch.stride..][..n];
             // SAFETY: the caller's promise.
             unsafe { self.store(planes, own, n, place) };
         }
@@ -292,7 +293,8 @@ impl Precise {
     ) {
         let channels = &numbers[self.scratch.channels..];
         for (at, output) in tile.outputs.clone().enumerate() {
-            let own = |channel: usize| &channels[channel * self.scratch.each + at * LANES..][..LANES];
+            let own =
+                |channel: usize| &channels[channel * self.scratch.each + at * LANES..][..LANES];
             let place = (self.left + band.start, self.top + output);
             // SAFETY: the caller's promise.
             unsafe { self.store(planes, own, band.len(), place) };
@@ -354,15 +356,17 @@ impl Channel {
 
 impl Scratch {
     /// For the largest of these tiles, and as many components of the source and the destination.
-    fn new(tiles: &[Tile], source: usize, channels: usize) -> Scratch {
+    fn new(tiles: &[Tile], feeds: &[Feed], source: usize, channels: usize) -> Scratch {
+        let kept = feeds.iter().map(|feed| feed.down.most_kept() * TOGETHER).max().unwrap_or(0);
         let elements = tiles.iter().flat_map(|tile| &tile.elements).map(Range::len).max();
         let outputs = tiles.iter().map(|tile| tile.outputs.len()).max().unwrap_or(0);
         // An odd number of lines, so that rows do not fall on top of each other in the cache.
         let stride = (outputs.div_ceil(LINE) | 1) * LINE;
         let (columns, each) = (elements.unwrap_or(0) * LANES, stride * LANES);
-        let parts = columns;
+        let parts = kept + columns;
         let start = parts + each * source.max(channels);
-        Scratch { columns: 0, parts, channels: start, stride, each, len: start + each * channels }
+        let len = start + each * channels;
+        Scratch { columns: kept, parts, channels: start, stride, each, len }
     }
 }
 

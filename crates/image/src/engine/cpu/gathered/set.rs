@@ -110,7 +110,8 @@ fn lost(across: &Taps, down: &Taps, rows: usize, way: Way) -> f64 {
         Samples::Together | Samples::Apart => unit,
         Samples::Words => unit / 2.0,
     };
-    let along = along + 255.0 * uneven(across, &rounded(across, across.count, bits), across.count, bits);
+    let along =
+        along + 255.0 * uneven(across, &rounded(across, across.count, bits), across.count, bits);
     // Weights of rows, where one itself is a little less; products are rounded one by one.
     let mut weights = rounded(down, down.count, 15);
     weights.iter_mut().for_each(|weight| *weight = (*weight).min(i16::MAX.into()));

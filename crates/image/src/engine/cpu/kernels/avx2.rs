@@ -30,6 +30,7 @@ mod turned;
 mod uniform;
 mod vertical;
 mod walked;
+mod walked_wide;
 mod weighted;
 mod wide;
 

@@ -17,6 +17,7 @@ mod store_coloured;
 mod store_colours;
 mod store_terms;
 mod walked;
+mod walked_wide;
 mod weighted;
 
 /// Blocks of 32 outputs, which find their first two samples within 64 bytes.

@@ -14,6 +14,8 @@ pub(crate) struct Runs {
     /// Where the weights of each output end.
     ends: Vec<usize>,
     weights: Vec<f32>,
+    /// The most of an output.
+    most: usize,
 }
 
 impl Runs {
@@ -25,7 +27,7 @@ impl Runs {
             weights.extend(own[..end].iter().map(|weight| *weight as f32));
             ends.push(weights.len());
         }
-        Runs { firsts: taps.first.clone(), ends, weights }
+        Runs { firsts: taps.first.clone(), ends, weights, most: taps.count }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -37,6 +39,12 @@ impl Runs {
     pub(crate) fn run(&self, output: usize) -> (usize, &[f32]) {
         let start = output.checked_sub(1).map_or(0, |before| self.ends[before]);
         (self.firsts[output], &self.weights[start..self.ends[output]])
+    }
+
+    /// Samples for which there must be room, so that none of an output is in the place of another: a
+    /// power of two.
+    pub(crate) fn most_kept(&self) -> usize {
+        self.most.next_power_of_two()
     }
 
     /// The samples that some outputs are made of: from the first to one past the last.
@@ -62,7 +70,30 @@ pub(crate) struct RowSums<'a> {
     pub(crate) rows: Range<usize>,
 }
 
+/// Columns that are made together, for which source rows are kept as numbers: most are part of
+/// several output rows.
+pub(crate) const TOGETHER: usize = 64;
+
+/// The source rows of some output rows that are not present already: those after them, or before them
+/// where rows fall. These are present then.
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others keep no rows"))]
+pub(crate) fn missing(present: &mut Range<usize>, needed: Range<usize>) -> [Range<usize>; 2] {
+    let after = needed.start.max(present.end)..needed.end;
+    let before = needed.start..needed.end.min(present.start);
+    *present = needed;
+    [after, before]
+}
+
 impl RowSums<'_> {
+    /// What the number of a source row is limited to by exclusion of bits, for its place among those
+    /// that are kept.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others keep no rows"))]
+    pub(crate) fn mask(&self, kept: &[f32]) -> usize {
+        let rows = self.down.most_kept();
+        assert!(kept.len() >= rows * TOGETHER);
+        rows - 1
+    }
+
     /// Where a source row has the first element.
     #[inline(always)]
     pub(crate) fn row(&self, row: usize) -> *const u8 {
@@ -106,8 +137,9 @@ pub(crate) struct Blend<'a> {
 /// As of [`super::Kernels`].
 #[derive(Clone, Copy)]
 pub(crate) struct Precise {
-    /// Sums of source rows to columns, as many as there is room for.
-    pub(crate) rows: unsafe fn(&RowSums<'_>, &mut [f32]),
+    /// Sums of source rows to columns, as many as there is room for in the last; there is room for
+    /// rows that are kept in the other.
+    pub(crate) rows: unsafe fn(&RowSums<'_>, &mut [f32], &mut [f32]),
     /// Sums of columns to columns, one for each output.
     pub(crate) columns: unsafe fn(&ColumnSums<'_>, &[f32], &mut [f32]),
     /// As many numbers as there is room for.

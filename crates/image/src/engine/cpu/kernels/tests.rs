@@ -125,11 +125,12 @@ fn sums_of_rows() {
 
 #[test]
 fn sums_in_the_order_of_the_source() {
-    in_the_order_of_the_source([3641, 7282, 10_922, 7282, 3641], false);
-    in_the_order_of_the_source([7282, 14_564, 21_844, 14_564, 7282], true);
+    in_the_order_of_the_source([3641, 7282, 10_922, 7282, 3641], Narrow);
+    in_the_order_of_the_source([7282, 14_564, 21_844, 14_564, 7282], Finer);
+    in_the_order_of_the_source([3641, 7282, 10_922, 7282, 3641], Wide);
 }
 
-fn in_the_order_of_the_source(weights: [i32; 5], finer: bool) {
+fn in_the_order_of_the_source(weights: [i32; 5], way: Way) {
     // Triangles around every third row, and one that ends with the picture.
     let (outputs, source) = (19, 3 * 19 - 1);
     let (mut taps, mut ends) = (vec![], vec![]);
@@ -147,7 +148,8 @@ fn in_the_order_of_the_source(weights: [i32; 5], finer: bool) {
         for rows in [0..1usize, 0..16, 1..17, 3..19, 15..19, 18..19] {
             // SAFETY: the plane has a byte for each output in every row.
             both("a band in the order of the source", |kernels| unsafe {
-                let sum = Sum { finer, ..sum_of(&[], &plane, stride) };
+                let (wide, finer) = (way == Wide, way == Finer);
+                let sum = Sum { wide, finer, ..sum_of(&[], &plane, stride) };
                 let start = rows.start.checked_sub(1).map_or(0, |before| ends[before].0);
                 let (ends, steps) = (&ends[rows.clone()], walk.steps(&rows));
                 let band = Band { sum, taps: &taps, start, ends, steps, goes_on: stride == far };

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 
 use super::turn::{rows_to_columns, to_columns};
 use super::vertical::{bytes_before, sums};
-use super::walked;
+use super::{walked, walked_wide};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::portable::even_of;
 use crate::engine::cpu::kernels::{Band, Sum};
@@ -24,6 +24,11 @@ pub(in crate::engine::cpu::kernels) const NEAR: usize = 30 * 4096;
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn band(band: &Band<'_>, rows: &mut [i16], stride: usize, columns: &mut [i16]) {
     let n = columns.len() / LANES;
+    let wide = band.steps.as_ref().filter(|_| band.sum.wide && n >= walked_wide::BLOCK);
+    if let Some(steps) = wide {
+        // SAFETY: the caller's promise.
+        return unsafe { walked_wide::columns(band, steps, (rows, stride), columns) };
+    }
     if band.sum.wide || n < 32 * FEWER + 1 || band.reach() > NEAR {
         // SAFETY: the caller's promise.
         unsafe { sum_rows(band, n, rows, stride) };
@@ -56,7 +61,7 @@ pub(super) unsafe fn band(band: &Band<'_>, rows: &mut [i16], stride: usize, colu
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn sum_rows(band: &Band<'_>, n: usize, rows: &mut [i16], stride: usize) {
     let mut done = 0;
-    if let Some(steps) = band.steps.as_ref().filter(|_| n > 32 * FEWER) {
+    if let Some(steps) = band.steps.as_ref().filter(|_| n > 32 * FEWER && !band.sum.wide) {
         assert!(rows.len() >= LANES * stride && stride >= n);
         // SAFETY: the caller's promise.
         unsafe { walked::rows(band, steps, n & !1, (rows.as_mut_ptr(), stride)) };

@@ -7,41 +7,56 @@ use super::store_real::put;
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::Real;
 use crate::engine::cpu::kernels::portable::{self, precise as plain};
-use crate::engine::cpu::kernels::precise::{Blend, ColumnSums, Precise, RowSums};
+use crate::engine::cpu::kernels::precise::{
+    Blend, ColumnSums, Precise, RowSums, TOGETHER, missing,
+};
 
 pub(super) const PRECISE: Precise = Precise { rows, columns, blend, to_rows, store };
 
-/// Columns that are made together: four vectors of each row.
-const TOGETHER: usize = 32;
+/// Vectors of each row that are summed together.
+const VECTORS: usize = TOGETHER / 8;
 
 /// # Safety
 /// The processor must have AVX2 and FMA; see [`Precise`].
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn rows(sums: &RowSums<'_>, columns: &mut [f32]) {
+unsafe fn rows(sums: &RowSums<'_>, kept: &mut [f32], columns: &mut [f32]) {
     let n = columns.len() / LANES;
     let whole = n / TOGETHER * TOGETHER;
+    let mask = sums.mask(kept);
     assert!(sums.rows.len() <= LANES);
     let mut totals = [[0.0f32; TOGETHER]; LANES];
     for at in (0..whole).step_by(TOGETHER) {
+        let mut present = 0..0;
         for (lane, output) in sums.rows.clone().enumerate() {
             let (first, weights) = sums.down.run(output);
-            let mut sum = [_mm256_setzero_ps(); TOGETHER / 8];
+            for row in missing(&mut present, first..first + weights.len()).into_iter().flatten() {
+                let place = &mut kept[(row & mask) * TOGETHER..][..TOGETHER];
+                for part in (0..TOGETHER).step_by(8) {
+                    // SAFETY: rows have as many elements as there are columns, and the place has room.
+                    unsafe {
+                        let codes = load(sums.row(row), at + part, sums.words);
+                        _mm256_storeu_ps(place.as_mut_ptr().add(part), codes);
+                    }
+                }
+            }
+            let mut sum = [_mm256_setzero_ps(); VECTORS];
             for (index, weight) in weights.iter().enumerate() {
-                let (row, weight) = (sums.row(first + index), _mm256_set1_ps(*weight));
-                for part in 0..sum.len() {
-                    // SAFETY: rows have as many elements as there are columns.
-                    let codes = unsafe { load(row, at + 8 * part, sums.words) };
+                let weight = _mm256_set1_ps(*weight);
+                let row = kept[((first + index) & mask) * TOGETHER..][..TOGETHER].as_ptr();
+                for part in 0..VECTORS {
+                    // SAFETY: a row that is kept has as many vectors.
+                    let codes = unsafe { _mm256_loadu_ps(row.add(8 * part)) };
                     sum[part] = _mm256_fmadd_ps(codes, weight, sum[part]);
                 }
             }
-            for part in 0..sum.len() {
-                // SAFETY: eight numbers of the four times eight that a row has.
+            for part in 0..VECTORS {
+                // SAFETY: a row of totals has as many vectors.
                 unsafe { _mm256_storeu_ps(totals[lane].as_mut_ptr().add(8 * part), sum[part]) };
             }
         }
         for part in (0..TOGETHER).step_by(8) {
             for lanes in (0..LANES).step_by(8) {
-                // SAFETY: eight of 32 numbers in eight of sixteen rows, and as many columns.
+                // SAFETY: eight numbers of a row in eight of sixteen rows, and as many columns.
                 unsafe {
                     let from = totals[lanes].as_ptr().add(part);
                     let to = columns.as_mut_ptr().add((at + part) * LANES + lanes);
@@ -111,23 +126,40 @@ unsafe fn columns(sums: &ColumnSums<'_>, from: &[f32], out: &mut [f32]) {
     for (output, out) in sums.outputs.clone().zip(out.chunks_exact_mut(LANES)) {
         let (from, weights) = sums.run(output, from);
         assert!(weights.len().saturating_sub(1) * step + LANES <= from.len());
+        let (two, one) = weights.as_chunks::<2>();
         // Every second sample has sums of its own: none waits for the one just before it.
-        let mut sum = [_mm256_setzero_ps(); 4];
-        for (index, weight) in weights.iter().enumerate() {
-            let (weight, other) = (_mm256_set1_ps(*weight), index % 2 * 2);
-            // SAFETY: sixteen numbers of a column, which is there.
-            unsafe {
-                let column = from.as_ptr().add(index * step);
-                let (low, high) = (_mm256_loadu_ps(column), _mm256_loadu_ps(column.add(8)));
-                sum[other] = _mm256_fmadd_ps(low, weight, sum[other]);
-                sum[other + 1] = _mm256_fmadd_ps(high, weight, sum[other + 1]);
-            }
-        }
-        // SAFETY: sixteen numbers.
+        let (mut even, mut odd) = ([_mm256_setzero_ps(); 2], [_mm256_setzero_ps(); 2]);
+        let mut column = from.as_ptr();
+        // SAFETY: as many columns as weights, which are there.
         unsafe {
-            _mm256_storeu_ps(out.as_mut_ptr(), _mm256_add_ps(sum[0], sum[2]));
-            _mm256_storeu_ps(out.as_mut_ptr().add(8), _mm256_add_ps(sum[1], sum[3]));
+            for [first, second] in two {
+                even = added(even, column, *first);
+                odd = added(odd, column.wrapping_add(step), *second);
+                column = column.wrapping_add(2 * step);
+            }
+            for last in one {
+                even = added(even, column, *last);
+            }
+            _mm256_storeu_ps(out.as_mut_ptr(), _mm256_add_ps(even[0], odd[0]));
+            _mm256_storeu_ps(out.as_mut_ptr().add(8), _mm256_add_ps(even[1], odd[1]));
         }
+    }
+}
+
+/// A column times its weight, added.
+///
+/// # Safety
+/// The column must be there.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn added([low, high]: [__m256; 2], column: *const f32, weight: f32) -> [__m256; 2] {
+    let weight = _mm256_set1_ps(weight);
+    // SAFETY: the caller's promise.
+    unsafe {
+        [
+            _mm256_fmadd_ps(_mm256_loadu_ps(column), weight, low),
+            _mm256_fmadd_ps(_mm256_loadu_ps(column.add(8)), weight, high),
+        ]
     }
 }
 

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "calls kernels")]
 
 use super::walked::{self, BLOCK};
+use super::walked_wide;
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::portable::even_of;
 use crate::engine::cpu::kernels::{Band, Steps, avx2};
@@ -11,7 +12,7 @@ use crate::engine::cpu::kernels::{Band, Steps, avx2};
 ///
 /// # Safety
 /// The processor must have AVX-512; see [`super::Kernels`].
-#[target_feature(enable = "avx512f,avx512bw")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 pub(super) unsafe fn band<const NEAR: usize, const FAR: usize>(
     band: &Band<'_>,
     rows: &mut [i16],
@@ -19,6 +20,11 @@ pub(super) unsafe fn band<const NEAR: usize, const FAR: usize>(
     columns: &mut [i16],
 ) {
     let n = columns.len() / LANES;
+    let wide = band.steps.as_ref().filter(|_| band.sum.wide && n >= walked_wide::BLOCK);
+    if let Some(steps) = wide {
+        // SAFETY: the caller's promise.
+        return unsafe { walked_wide::columns(band, steps, (rows, stride), columns) };
+    }
     let whole = n & !1;
     let is_near = band.reach() <= avx2::NEAR;
     let fewest = if is_near { NEAR } else { FAR };

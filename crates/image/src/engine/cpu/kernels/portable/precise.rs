@@ -12,7 +12,7 @@ pub(crate) const PRECISE: Precise = Precise { rows, columns, blend, to_rows, sto
 
 /// # Safety
 /// See [`Precise`].
-pub(crate) unsafe fn rows(sums: &RowSums<'_>, columns: &mut [f32]) {
+pub(crate) unsafe fn rows(sums: &RowSums<'_>, _: &mut [f32], columns: &mut [f32]) {
     // SAFETY: the caller's promise.
     unsafe { rows_from(sums, columns, 0) }
 }
