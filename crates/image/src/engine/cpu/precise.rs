@@ -68,6 +68,8 @@ struct Tile {
     outputs: Range<usize>,
     /// For each feed the elements of a row that are read.
     elements: Vec<Range<usize>>,
+    /// For each component of the source the first sample.
+    starts: Vec<usize>,
 }
 
 /// Where things are in a thread's scratch memory.
@@ -173,7 +175,7 @@ impl Precise {
                 // SAFETY: the caller's promise.
                 unsafe {
                     for (feed, elements) in self.feeds.iter().zip(&tile.elements) {
-                        self.sum(planes, feed, elements, &tile.outputs, &band, numbers);
+                        self.sum(planes, tile, (feed, elements), &band, numbers);
                     }
                     self.blend(planes.kernels, n, numbers);
                     if planes.transposed {
@@ -193,9 +195,8 @@ impl Precise {
     unsafe fn sum(
         &self,
         planes: &Planes<'_>,
-        feed: &Feed,
-        elements: &Range<usize>,
-        outputs: &Range<usize>,
+        tile: &Tile,
+        (feed, elements): (&Feed, &Range<usize>),
         band: &Range<usize>,
         numbers: &mut [f32],
     ) {
@@ -220,11 +221,11 @@ impl Precise {
             let (component, Some(across)) = (&self.source[index], &self.across[index]) else {
                 continue;
             };
-            // The column of the first sample that is read.
-            let start = across.samples(outputs.clone()).start;
-            let first = component.first + start * component.step - elements.start;
-            let sums = ColumnSums { across, outputs: outputs.clone(), start, step: component.step };
+            let (outputs, start, step) = (tile.outputs.clone(), tile.starts[index], component.step);
             let own = &mut rest[index * self.scratch.each..][..outputs.len() * LANES];
+            // The column of the first sample that is read.
+            let first = component.first + start * step - elements.start;
+            let sums = ColumnSums { across, outputs, start, step };
             // SAFETY: the kernels are those of this processor.
             unsafe { (planes.kernels.precise.columns)(&sums, &columns[first * LANES..], own) };
         }
@@ -389,7 +390,14 @@ fn tiles(source: &[Component], feeds: &[Feed], across: &[Option<Runs>]) -> Vec<T
     let step = (fit / LANES * LANES).max(LANES);
     let cut = |start: usize| {
         let outputs = start..(start + step).min(all);
-        Tile { elements: feeds.iter().map(|feed| elements(feed, &outputs)).collect(), outputs }
+        let start = |runs: &Option<Runs>| {
+            runs.as_ref().map_or(0, |runs| runs.samples(outputs.clone()).start)
+        };
+        Tile {
+            elements: feeds.iter().map(|feed| elements(feed, &outputs)).collect(),
+            starts: across.iter().map(start).collect(),
+            outputs,
+        }
     };
     (0..all).step_by(step).map(cut).collect()
 }

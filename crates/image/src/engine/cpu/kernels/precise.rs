@@ -35,7 +35,7 @@ impl Runs {
     }
 
     /// The first sample of an output, and the weights of that and those after it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn run(&self, output: usize) -> (usize, &[f32]) {
         let start = output.checked_sub(1).map_or(0, |before| self.ends[before]);
         (self.firsts[output], &self.weights[start..self.ends[output]])
@@ -114,7 +114,7 @@ pub(crate) struct ColumnSums<'a> {
 
 impl ColumnSums<'_> {
     /// The columns of an output from its first on, with its weights.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn run<'a>(&'a self, output: usize, columns: &'a [f32]) -> (&'a [f32], &'a [f32]) {
         let (first, weights) = self.across.run(output);
         (&columns[(first - self.start) * self.step * LANES..], weights)

@@ -3,6 +3,7 @@
 
 use std::arch::x86_64::*;
 
+use super::fetch::fetch;
 use super::store_real::put;
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::Real;
@@ -31,6 +32,9 @@ unsafe fn rows(sums: &RowSums<'_>, kept: &mut [f32], columns: &mut [f32]) {
             let (first, weights) = sums.down.run(output);
             for row in missing(&mut present, first..first + weights.len()).into_iter().flatten() {
                 let place = &mut kept[(row & mask) * TOGETHER..][..TOGETHER];
+                let size = if sums.words { 2 } else { 1 };
+                // What is next to these, whose last line may be there already.
+                fetch(sums.row(row).wrapping_add((at + 2 * TOGETHER) * size - 1));
                 for part in (0..TOGETHER).step_by(8) {
                     // SAFETY: rows have as many elements as there are columns, and the place has room.
                     unsafe {
