@@ -6,27 +6,52 @@ mod pictures;
 use pictures::{Case, cases, check, image, processor, tolerance};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use tenure_image::{EngineKind, Filter, Normalize};
+use tenure_image::{EngineKind, Normalize};
 use tenure_layout::{DType, PixelFormat};
+
+/// What models are given, and how far from it numbers may be.
+const NORMALIZED: [(Normalize, f64); 7] = [
+    (Normalize::scale(1.0 / 255.0), 0.002),
+    (Normalize::mean_std(1.0 / 255.0, [0.5; 3], [0.5; 3]), 0.002),
+    (Normalize::IMAGENET, 0.002),
+    // Codes that become numbers far from each other, a little and much.
+    (Normalize::mean_std(1.0 / 255.0, [0.1; 3], [0.05; 3]), 0.002),
+    (Normalize::mean_std(0.25, [25.0; 3], [1.0; 3]), 0.005),
+    // Numbers that are codes.
+    (Normalize::NONE, 0.5),
+    (Normalize::mean_std(1.0, [104.0, 117.0, 123.0], [1.0; 3]), 0.5),
+];
 
 proptest! {
     #![proptest_config(Config { cases: 400, ..Config::default() })]
 
     /// The numbers that the documentation of the crate gives, as they are stored.
     #[test]
-    fn normalised_floats_are_as_exact_as_is_said(case in cases(), imagenet in any::<bool>()) {
+    fn floats_are_as_exact_as_is_said(
+        case in cases(),
+        (normalize, said) in prop::sample::select(NORMALIZED.to_vec()),
+    ) {
         let (size, format, _, padding) = case.target;
         prop_assume!(format != PixelFormat::Nv12);
-        let wide = matches!(case.convert.filter, Filter::Bicubic | Filter::Lanczos3);
-        let (normalize, said) = match (imagenet, wide) {
-            (true, _) if case.convert.filter == Filter::Lanczos3 => (Normalize::IMAGENET, 0.0025),
-            (true, _) => (Normalize::IMAGENET, 0.002),
-            (false, false) => (Normalize::scale(1.0 / 255.0), 0.0012),
-            (false, true) => (Normalize::scale(1.0 / 255.0), 0.002),
-        };
         let convert = case.convert.clone().with_normalize(normalize);
         prop_assert!(tolerance(DType::F32, &convert, 0.0, 1.0) <= said);
         let case = Case { target: (size, format, DType::F32, padding), convert, ..case };
+        check(&case, &processor(EngineKind::Cpu, 1), 1.0, image)?;
+    }
+
+    /// Integers are off by one at most, however much a code is of what they are in.
+    #[test]
+    fn integers_are_as_exact_as_is_said(
+        case in cases(),
+        steps in prop::sample::select(vec![0.1f32, 0.9, 1.7, 6.0, 40.0]),
+        signed in any::<bool>(),
+    ) {
+        let (size, format, _, padding) = case.target;
+        prop_assume!(format != PixelFormat::Nv12);
+        let dtype = if signed { DType::I8 } else { DType::U8 };
+        let normalize = Normalize::scale(1.0).quantized(1.0 / steps, -9);
+        let convert = case.convert.clone().with_normalize(normalize);
+        let case = Case { target: (size, format, dtype, padding), convert, ..case };
         check(&case, &processor(EngineKind::Cpu, 1), 1.0, image)?;
     }
 
@@ -50,10 +75,10 @@ fn other_instructions_agree_with_the_definition() {
     let all = [("avx512", long), ("zen4", long), ("avx2", short), ("portable", true)];
     for (name, _) in all.into_iter().filter(|(_, available)| *available) {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["the_cpu_agrees_with_the_definition", "normalised_floats"]);
+        command.args(["the_cpu_agrees_with_the_definition", "as_exact_as_is_said"]);
         command.env("TENURE_IMAGE_KERNELS", name).env("PROPTEST_CASES", "150");
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("2 passed"), "{name}: {said}");
+        assert!(output.status.success() && said.contains("3 passed"), "{name}: {said}");
     }
 }

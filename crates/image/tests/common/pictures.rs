@@ -33,7 +33,7 @@ pub(crate) fn image(
         .unwrap()
 }
 
-/// Bytes that differ, with edges and flat parts.
+/// Bytes that differ, with edges and flat parts, or all the same, or black and white.
 pub(crate) fn paint(image: &TensorDyn, seed: u64, kind: u8) {
     let mut map = image.map().unwrap();
     let mut state = seed | 1;
@@ -51,7 +51,8 @@ pub(crate) fn paint(image: &TensorDyn, seed: u64, kind: u8) {
                     0
                 }
             }
-            _ => 200,
+            3 => (seed >> 8) as u8,
+            _ => (state as i8 >> 7) as u8,
         };
     }
 }
@@ -148,7 +149,7 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
                 turn,
                 prop::sample::select(filters),
                 (normalize, colour, siting),
-                (any::<u64>(), 0u8..4),
+                (any::<u64>(), 0u8..5),
                 1usize..3,
             )
                 .prop_map(
@@ -190,18 +191,18 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
 pub(crate) fn tolerance(dtype: DType, convert: &Convert, value: f64, codes: f64) -> f64 {
     // What a code is after the normalisation, where that is most.
     let least = convert.normalize.std.into_iter().fold(f32::INFINITY, f32::min);
-    let code = f64::from(convert.normalize.scale) / f64::from(least);
-    let fraction = match convert.filter {
-        Filter::Lanczos3 if codes <= 1.0 && code.abs() > 0.0125 => 0.142,
-        _ if codes <= 1.0 && code.abs() > 0.0125 => 0.114,
-        Filter::Bicubic | Filter::Lanczos3 => 0.5,
-        _ => 0.3,
+    let code = (f64::from(convert.normalize.scale) / f64::from(least)).abs();
+    let float = match convert.filter {
+        _ if codes <= 1.0 && code >= 0.5 => 0.5 * code,
+        _ if codes <= 1.0 => f64::min(0.5 * code, f64::max(0.002, 0.02 * code)),
+        Filter::Bicubic | Filter::Lanczos3 => 0.5 * code,
+        _ => 0.3 * code,
     };
     match dtype {
         DType::U8 | DType::I8 => codes,
-        DType::F32 => fraction * code.abs(),
-        DType::F16 => fraction * code.abs() + value.abs() / 1024.0,
-        _ => fraction * code.abs() + value.abs() / 128.0,
+        DType::F32 => float,
+        DType::F16 => float + value.abs() / 1024.0,
+        _ => float + value.abs() / 128.0,
     }
 }
 

@@ -37,12 +37,11 @@ pub(crate) fn allowed(
     });
     let part = |step: f64| match recipe.target.dtype {
         DType::F32 | DType::F16 | DType::Bf16 if step < CODES => {
-            Some((WITHIN / step).max(SMALL_PART).min(LARGE_PART))
+            (WITHIN / step).max(SMALL_PART).min(LARGE_PART)
         }
-        DType::F32 | DType::F16 | DType::Bf16 => Some(LARGE_PART),
+        DType::F32 | DType::F16 | DType::Bf16 => LARGE_PART,
         // What is rounded in the end is off by one at most if it was by less than that before.
-        _ if step > 1.0 => Some(LARGE_PART / step),
-        _ => None,
+        _ => 0.98 / step.max(1.0),
     };
     let lost = |channel: usize| match fixed_matrix {
         Some(fraction) if channel < 3 => lost_by_matrix(fraction),
@@ -50,7 +49,7 @@ pub(crate) fn allowed(
     };
     steps
         .filter(|(_, step, shares)| *step > 0.0 && *shares > 0.0)
-        .filter_map(|(channel, step, shares)| Some((part(step)? - lost(channel)) / shares))
+        .map(|(channel, step, shares)| (part(step) - lost(channel)) / shares)
         .reduce(f64::min)
 }
 

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "calls kernels")]
 
 mod gathered;
+mod precise;
 mod stored;
 mod uniform;
 
