@@ -24,6 +24,7 @@ mod fixed;
 mod gathered;
 mod kernels;
 mod loss;
+mod pairs;
 mod picked;
 mod precise;
 mod prepare;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::colour::Matrix;
 use crate::engine::cpu::kernels::{BELOW, Band, Sum, Tap};
+use crate::engine::cpu::pairs::PairTable;
 use crate::engine::cpu::walk::Walk;
 use crate::taps::Taps;
 
@@ -59,6 +60,8 @@ pub(crate) struct Vertical {
     pub(crate) rows: usize,
     /// The same sums in the order of source rows, where there is one.
     pub(crate) walk: Option<Walk>,
+    /// The same by pairs of rows, where sums need 32 bits and there is no such order.
+    pairs: Option<PairTable>,
 }
 
 impl Vertical {
@@ -80,7 +83,10 @@ impl Vertical {
         let rows = all.iter().map(|tap| tap.row as usize + 1).max().unwrap_or(0);
         let signed = all.iter().any(|tap| tap.negative);
         let walk = Walk::of(&all, ends.iter().map(|(end, _)| *end));
-        Vertical { taps: all, ends, bits, wide, finer, signed, rows, walk }
+        let pairs = (wide && walk.is_none())
+            .then(|| PairTable::of(&all, ends.iter().map(|(end, _)| *end)))
+            .flatten();
+        Vertical { taps: all, ends, bits, wide, finer, signed, rows, walk, pairs }
     }
 
     /// Source rows of an output row, with their weights, and what their sum begins with.
@@ -95,7 +101,8 @@ impl Vertical {
     pub(crate) fn band<'a>(&'a self, sum: Sum<'a>, rows: &Range<usize>, goes_on: bool) -> Band<'a> {
         let start = rows.start.checked_sub(1).map_or(0, |before| self.ends[before].0);
         let steps = self.walk.as_ref().and_then(|walk| walk.steps(rows));
-        Band { sum, taps: &self.taps, start, ends: &self.ends[rows.clone()], steps, goes_on }
+        let pairs = self.pairs.as_ref().map(|pairs| pairs.band(rows));
+        Band { sum, taps: &self.taps, start, ends: &self.ends[rows.clone()], steps, pairs, goes_on }
     }
 
     /// The most source rows from the first to the last that an output row is made of.

@@ -25,7 +25,7 @@ mod tests;
 
 pub(crate) use gathering::{Gather, Gathering, MOST_ROWS, Samples, Terms, Way};
 pub(crate) use precise::Precise;
-pub(crate) use sums::{BELOW, Band, Share, Steps, Sum, Tap};
+pub(crate) use sums::{BELOW, Band, Pairs, Share, Steps, Sum, Tap};
 pub(crate) use uniform::{End, Uniform};
 
 /// Some outputs of a table along the row.

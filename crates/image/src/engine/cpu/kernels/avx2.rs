@@ -18,6 +18,7 @@ mod horizontal;
 mod lanes;
 mod matrix;
 mod mixed;
+mod paired;
 mod pixel;
 mod precise;
 mod store_bytes;

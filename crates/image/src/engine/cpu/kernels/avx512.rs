@@ -13,6 +13,7 @@ use super::{Kernels, Samples, Way, avx2};
 mod band;
 mod gather;
 mod mixed;
+mod paired;
 mod store_coloured;
 mod store_colours;
 mod store_terms;

@@ -112,6 +112,33 @@ impl Steps<'_> {
     }
 }
 
+/// How a band's output rows are summed by pairs of source rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pairs<'a> {
+    /// The first pair of each output row: that of source rows `2 n` and `2 n + 1`.
+    pub(crate) firsts: &'a [usize],
+    /// Where the weights of each output row end, those of the first beginning with number `start`.
+    pub(crate) ends: &'a [usize],
+    pub(crate) start: usize,
+    /// The weights of two rows beside each other, each of less than 16 bits with its sign.
+    pub(crate) weights: &'a [u32],
+    /// Pairs for which there must be room, so that none of an output is in the place of another: a
+    /// power of two.
+    pub(crate) kept: usize,
+    /// The last source row that may be read.
+    pub(crate) last: usize,
+}
+
+impl<'a> Pairs<'a> {
+    /// The first pair of an output row, and the weights of that and those after it.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "others sum rows alone"))]
+    #[inline]
+    pub(crate) fn of(&self, lane: usize) -> (usize, &'a [u32]) {
+        let start = lane.checked_sub(1).map_or(self.start, |before| self.ends[before]);
+        (self.firsts[lane], &self.weights[start..self.ends[lane]])
+    }
+}
+
 /// What a band is made of: up to [`LANES`](crate::engine::cpu::fixed::LANES) sums of rows, and sums of nothing beyond them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Band<'a> {
@@ -124,6 +151,9 @@ pub(crate) struct Band<'a> {
     pub(crate) ends: &'a [(usize, i16)],
     /// The same in another order, where that is known.
     pub(crate) steps: Option<Steps<'a>>,
+    /// The same by pairs, where sums are of 32 bits and there is no such order.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others sum rows alone"))]
+    pub(crate) pairs: Option<Pairs<'a>>,
     /// Whether the source rows after these are wanted next.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others fetch nothing"))]
     pub(crate) goes_on: bool,

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::colour::Matrix;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
+use crate::engine::cpu::pairs::PairTable;
 use crate::engine::cpu::walk::Walk;
 use tenure_layout::Colour;
 
@@ -101,8 +102,11 @@ fn sums_of_rows() {
                     (0..=sum.taps.len()).flat_map(|n| &sum.taps[..n]).copied().collect();
                 let ends: Vec<(usize, i16)> =
                     (0..=sum.taps.len()).map(|n| (n * (n + 1) / 2, sum.begin)).collect();
-                let band =
-                    Band { sum, taps: &taps, start: 0, ends: &ends, steps: None, goes_on: true };
+                let pairs = PairTable::of(&taps, ends.iter().map(|(end, _)| *end));
+                let pairs = pairs.as_ref().filter(|_| sum.wide);
+                let pairs = pairs.map(|pairs| pairs.band(&(0..ends.len())));
+                let (start, ends, steps, goes_on) = (0, &ends[..], None, true);
+                let band = Band { sum, taps: &taps, start, ends, steps, pairs, goes_on };
                 (kernels.band)(&band, &mut rows, len + 7, &mut columns);
                 columns
             });
@@ -153,7 +157,8 @@ fn in_the_order_of_the_source(weights: [i32; 5], way: Way) {
                 let sum = Sum { wide, finer, ..sum_of(&[], &plane, stride) };
                 let start = rows.start.checked_sub(1).map_or(0, |before| ends[before].0);
                 let (ends, steps) = (&ends[rows.clone()], walk.steps(&rows));
-                let band = Band { sum, taps: &taps, start, ends, steps, goes_on: stride == far };
+                let (pairs, goes_on) = (None, stride == far);
+                let band = Band { sum, taps: &taps, start, ends, steps, pairs, goes_on };
                 let (mut scratch, mut columns) = (vec![0; len * LANES], vec![7; len * LANES]);
                 (kernels.band)(&band, &mut scratch, len, &mut columns);
                 columns

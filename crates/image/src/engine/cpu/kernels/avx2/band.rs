@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 
 use super::turn::{rows_to_columns, to_columns};
 use super::vertical::{bytes_before, sums};
-use super::{walked, walked_wide};
+use super::{paired, walked, walked_wide};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::portable::even_of;
 use crate::engine::cpu::kernels::{Band, Sum};
@@ -28,6 +28,10 @@ pub(super) unsafe fn band(band: &Band<'_>, rows: &mut [i16], stride: usize, colu
     if let Some(steps) = wide {
         // SAFETY: the caller's promise.
         return unsafe { walked_wide::columns(band, steps, (rows, stride), columns) };
+    }
+    if let Some(pairs) = band.pairs.as_ref().filter(|pairs| paired::fits(pairs, columns)) {
+        // SAFETY: the caller's promise.
+        return unsafe { paired::columns(band, pairs, (rows, stride), columns) };
     }
     if band.sum.wide || n < 32 * FEWER + 1 || band.reach() > NEAR {
         // SAFETY: the caller's promise.

@@ -17,7 +17,7 @@ pub(super) const BLOCK: usize = 32;
 const TURNED: usize = 8 * BLOCK;
 
 /// Sums of bytes 0 to 3 of each half of a block, of 4 to 7, 8 to 11, and 12 to 15.
-type Sums = [__m256i; 4];
+pub(super) type Sums = [__m256i; 4];
 
 /// A band's sums as columns; there is room for its rows, `stride` apart.
 ///
@@ -135,7 +135,7 @@ unsafe fn far(
 /// Half of the last bit that stays.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn begin(shift: u32) -> Sums {
+pub(super) fn begin(shift: u32) -> Sums {
     [_mm256_set1_epi32(1 << shift >> 1); 4]
 }
 
@@ -145,7 +145,7 @@ fn begin(shift: u32) -> Sums {
 /// There must be room for a block.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-unsafe fn put(at: *mut i16, [a, b, c, d]: Sums, shift: u32) {
+pub(super) unsafe fn put(at: *mut i16, [a, b, c, d]: Sums, shift: u32) {
     let shift = _mm_cvtsi32_si128(shift as i32);
     let low = _mm256_packs_epi32(_mm256_sra_epi32(a, shift), _mm256_sra_epi32(b, shift));
     let high = _mm256_packs_epi32(_mm256_sra_epi32(c, shift), _mm256_sra_epi32(d, shift));
@@ -155,6 +155,25 @@ unsafe fn put(at: *mut i16, [a, b, c, d]: Sums, shift: u32) {
         _mm256_storeu_si256(at, _mm256_permute2x128_si256::<0x20>(low, high));
         _mm256_storeu_si256(at.add(1), _mm256_permute2x128_si256::<0x31>(low, high));
     }
+}
+
+/// Bytes of two rows beside each other, each with a zero above it.
+///
+/// # Safety
+/// Both must be valid for reads of a block.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+pub(super) unsafe fn unpacked(one: *const u8, other: *const u8) -> [__m256i; 4] {
+    // SAFETY: the caller's promise.
+    let (a, b) = unsafe { (_mm256_loadu_si256(one.cast()), _mm256_loadu_si256(other.cast())) };
+    let zero = _mm256_setzero_si256();
+    let (x, y) = (_mm256_unpacklo_epi8(a, b), _mm256_unpackhi_epi8(a, b));
+    [
+        _mm256_unpacklo_epi8(x, zero),
+        _mm256_unpackhi_epi8(x, zero),
+        _mm256_unpacklo_epi8(y, zero),
+        _mm256_unpackhi_epi8(y, zero),
+    ]
 }
 
 /// Source rows one after the other, from a byte on, and their weights.
@@ -225,17 +244,7 @@ impl Rows {
         _mm_prefetch::<_MM_HINT_T1>(self.row.wrapping_add(self.ahead).cast());
         _mm_prefetch::<_MM_HINT_T1>(next.wrapping_add(self.ahead).cast());
         // SAFETY: the caller's promise.
-        let (a, b) =
-            unsafe { (_mm256_loadu_si256(self.row.cast()), _mm256_loadu_si256(next.cast())) };
-        let zero = _mm256_setzero_si256();
-        // Bytes of both rows beside each other, each with a zero above it.
-        let (x, y) = (_mm256_unpacklo_epi8(a, b), _mm256_unpackhi_epi8(a, b));
-        let pairs = [
-            _mm256_unpacklo_epi8(x, zero),
-            _mm256_unpackhi_epi8(x, zero),
-            _mm256_unpacklo_epi8(y, zero),
-            _mm256_unpackhi_epi8(y, zero),
-        ];
+        let pairs = unsafe { unpacked(self.row, next) };
         for part in 0..pairs.len() {
             let product = _mm256_madd_epi16(pairs[part], weights[0]);
             before[part] = _mm256_add_epi32(before[part], product);

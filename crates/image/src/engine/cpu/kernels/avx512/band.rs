@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "calls kernels")]
 
 use super::walked::{self, BLOCK};
-use super::walked_wide;
+use super::{paired, walked_wide};
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::portable::even_of;
 use crate::engine::cpu::kernels::{Band, Steps, avx2};
@@ -24,6 +24,10 @@ pub(super) unsafe fn band<const NEAR: usize, const FAR: usize>(
     if let Some(steps) = wide {
         // SAFETY: the caller's promise.
         return unsafe { walked_wide::columns(band, steps, (rows, stride), columns) };
+    }
+    if let Some(pairs) = band.pairs.as_ref().filter(|pairs| paired::fits(pairs, columns)) {
+        // SAFETY: the caller's promise.
+        return unsafe { paired::columns(band, pairs, (rows, stride), columns) };
     }
     let whole = n & !1;
     let is_near = band.reach() <= avx2::NEAR;

@@ -15,7 +15,7 @@ pub(super) const BLOCK: usize = 64;
 const TURNED: usize = 4 * BLOCK;
 
 /// Sums of bytes 0 to 3 of each quarter of a block, of 4 to 7, 8 to 11, and 12 to 15.
-type Sums = [__m512i; 4];
+pub(super) type Sums = [__m512i; 4];
 
 /// A band's sums as columns; there is room for its rows, `stride` apart.
 ///
@@ -133,7 +133,7 @@ unsafe fn far(
 /// Half of the last bit that stays.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 #[inline]
-fn begin(shift: u32) -> Sums {
+pub(super) fn begin(shift: u32) -> Sums {
     [_mm512_set1_epi32(1 << shift >> 1); 4]
 }
 
@@ -143,7 +143,7 @@ fn begin(shift: u32) -> Sums {
 /// There must be room for a block.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 #[inline]
-unsafe fn put(at: *mut i16, [a, b, c, d]: Sums, shift: u32) {
+pub(super) unsafe fn put(at: *mut i16, [a, b, c, d]: Sums, shift: u32) {
     let shift = _mm_cvtsi32_si128(shift as i32);
     let low = _mm512_packs_epi32(_mm512_sra_epi32(a, shift), _mm512_sra_epi32(b, shift));
     let high = _mm512_packs_epi32(_mm512_sra_epi32(c, shift), _mm512_sra_epi32(d, shift));
@@ -156,6 +156,25 @@ unsafe fn put(at: *mut i16, [a, b, c, d]: Sums, shift: u32) {
         _mm512_storeu_si512(at, _mm512_permutex2var_epi64(low, first, high));
         _mm512_storeu_si512(at.add(1), _mm512_permutex2var_epi64(low, second, high));
     }
+}
+
+/// Bytes of two rows beside each other, each with a zero above it.
+///
+/// # Safety
+/// Both must be valid for reads of a block.
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+#[inline]
+pub(super) unsafe fn unpacked(one: *const u8, other: *const u8) -> [__m512i; 4] {
+    // SAFETY: the caller's promise.
+    let (a, b) = unsafe { (_mm512_loadu_si512(one.cast()), _mm512_loadu_si512(other.cast())) };
+    let zero = _mm512_setzero_si512();
+    let (x, y) = (_mm512_unpacklo_epi8(a, b), _mm512_unpackhi_epi8(a, b));
+    [
+        _mm512_unpacklo_epi8(x, zero),
+        _mm512_unpackhi_epi8(x, zero),
+        _mm512_unpacklo_epi8(y, zero),
+        _mm512_unpackhi_epi8(y, zero),
+    ]
 }
 
 /// Source rows one after the other, from a byte on, and their weights.
@@ -226,17 +245,7 @@ impl Rows {
         _mm_prefetch::<_MM_HINT_T1>(self.row.wrapping_add(self.ahead).cast());
         _mm_prefetch::<_MM_HINT_T1>(next.wrapping_add(self.ahead).cast());
         // SAFETY: the caller's promise.
-        let (a, b) =
-            unsafe { (_mm512_loadu_si512(self.row.cast()), _mm512_loadu_si512(next.cast())) };
-        let zero = _mm512_setzero_si512();
-        // Bytes of both rows beside each other, each with a zero above it.
-        let (x, y) = (_mm512_unpacklo_epi8(a, b), _mm512_unpackhi_epi8(a, b));
-        let pairs = [
-            _mm512_unpacklo_epi8(x, zero),
-            _mm512_unpackhi_epi8(x, zero),
-            _mm512_unpacklo_epi8(y, zero),
-            _mm512_unpackhi_epi8(y, zero),
-        ];
+        let pairs = unsafe { unpacked(self.row, next) };
         for part in 0..pairs.len() {
             before[part] = _mm512_dpwssd_epi32(before[part], pairs[part], weights[0]);
             after[part] = _mm512_dpwssd_epi32(after[part], pairs[part], weights[1]);
