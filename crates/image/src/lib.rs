@@ -26,18 +26,19 @@
 //!
 //! | destination | [`EngineKind::Cpu`] | [`EngineKind::Gl`] |
 //! |---|---|---|
-//! | `u8`, `i8` | 1 code | 2 codes |
-//! | `f32` | 0.3 of a code; with [`Filter::Bicubic`] and [`Filter::Lanczos3`] 0.5 | the same |
-//! | `f32` whose codes are more than 0.0125 apart | 0.114 of a code; with [`Filter::Lanczos3`] 0.142 | as above |
+//! | `u8`, `i8`, quantised or not | 1 | 2 codes |
+//! | `f32` of which a code is less than 0.5: every usual [`Normalize`] | 0.002, and no more than half a code | 0.3 of a code; with [`Filter::Bicubic`] and [`Filter::Lanczos3`] 0.5 |
+//! | `f32` of which a code is 0.1 to 0.5 | 0.02 of a code | as above |
+//! | `f32` of which a code is more: [`Normalize::NONE`] | 0.5 of a code | as above |
 //! | `f16`, `bf16` | as `f32`, and the last bit of the type | the same |
 //!
-//! A code is one of 256 steps of a channel, and a normalisation makes `scale / std` of it. So in the
-//! numbers that the CPU stores as `f32`:
+//! A code is one of 256 steps of a channel, and a normalisation makes `scale / std` of it: 0.0039 of
+//! [`Normalize::scale`] with 1/255, 0.0078 where -1 to 1 is wanted, 0.0175 of [`Normalize::IMAGENET`].
 //!
-//! | [`Normalize`] | a code is | within |
-//! |---|---|---|
-//! | [`Normalize::scale`] of 1/255, 0 to 1 | 0.0039 | 0.0012; with [`Filter::Bicubic`] and [`Filter::Lanczos3`] 0.002 |
-//! | [`Normalize::IMAGENET`], -2.1 to 2.6 | 0.0175 | 0.002; with [`Filter::Lanczos3`], at edges from black to white, 0.0025 |
+//! The CPU works in fixed point where that is exact enough: what every step can lose at most is added
+//! up for a conversion's own weights and colours when it is first seen, and the quickest steps that
+//! stay within these bounds are taken. What none of them does, such as Lanczos for ImageNet, is made in
+//! floating point, in one pass like the rest, at twice the time.
 //!
 //! On every processor (AVX2, NEON, neither) 8-bit results are the same, bit by bit; those
 //! that are quantised may differ by one where two codes are equally near. Processors with AVX-512

@@ -26,13 +26,12 @@ pub(crate) enum Down {
 }
 
 impl Down {
-    /// Whether these taps may be summed so, if it shows in bytes only, with as many bits after the
-    /// point: every product in 16 bits loses up to one of the last bit, half of which is known.
+    /// Whether these taps can be summed so, with as many bits after the point.
     pub(crate) fn is_possible(self, taps: &Taps, fraction: u32) -> bool {
         // Sums of codes need no sign, if no weight has one; small weights leave room for a bit more.
         let small = |weight: &f64| (0.0..0.49).contains(weight);
         match self {
-            Down::Narrow => taps.count <= if fraction < 7 { 24 } else { usize::from(BELOW) },
+            Down::Narrow => taps.count <= usize::from(BELOW),
             Down::Finer => {
                 let few = taps.count <= 2 * usize::from(BELOW);
                 fraction == 7 && few && taps.weights.iter().all(small)
@@ -145,8 +144,7 @@ pub(crate) struct Horizontal {
 }
 
 impl Horizontal {
-    /// Whether sums of 16 bits are enough, if it shows in bytes only: every product is rounded, and
-    /// all to the same side where samples and weights are alike.
+    /// Whether these taps can be summed in 16 bits.
     pub(crate) fn may_be_narrow(taps: &Taps) -> bool {
         // A filter that overshoots has weights above one, which 16 bits with 15 after the point
         // do not hold. One itself, at the ends of rows, is a little less there.

@@ -1,8 +1,8 @@
 //! How much of a code is lost in fixed point, at most, and which sums lose little enough.
 //!
-//! Bytes show the loss of half a code and more, which the quickest sums stay below. Numbers with a
-//! point show all of it: for them the bounds here are added up, and what no sums are exact enough
-//! for is made in floating point ([`super::precise`]).
+//! Everything that rounds is counted at its worst: products that are cut off, weights that are
+//! rounded, the colour matrix. Of the sums that stay below what the destination shows the quickest are
+//! taken; what none of them is exact enough for is made in floating point ([`super::precise`]).
 
 use tenure_layout::{DType, PixelFormat};
 
@@ -12,18 +12,21 @@ use crate::engine::cpu::fixed::{Down, Horizontal, MATRIX_COST, Vertical, rounded
 use crate::job::Recipe;
 use crate::taps::Taps;
 
-/// What normalised numbers may be off by, less what is lost when they are multiplied and stored.
-const WITHIN: f64 = 0.002 * 0.98;
+/// What is left of a tolerance for sums: the rest is for arithmetic in `f32`.
+const LEFT: f64 = 0.98;
+/// What normalised numbers may be off by.
+const WITHIN: f64 = 0.002 * LEFT;
 /// The part of a code that they may be off by where neighbouring codes are far from each other.
-const SMALL_PART: f64 = 0.02 * 0.98;
+const SMALL_PART: f64 = 0.02 * LEFT;
 /// The part of a code that numbers may be off by which are nearly codes, or so near to each other
 /// that this is less than [`WITHIN`].
-const LARGE_PART: f64 = 0.5 * 0.98;
+const LARGE_PART: f64 = 0.5 * LEFT;
 /// Numbers are nearly codes if neighbouring ones are this far from each other.
 const CODES: f64 = 0.5;
 
-/// Most of a code that the sums of a component may lose, or `None` if any sums will do. The matrix
-/// that follows has `fraction` bits after the point less than sums, or is exact if there is none.
+/// Most of a code that the sums of each component may lose for components `own` of the destination;
+/// `None` if these are the same whatever the sums are. A matrix in fixed point that follows loses too:
+/// `fixed_matrix` is how many bits after the point sums have before it.
 pub(crate) fn allowed(
     recipe: &Recipe,
     own: &[usize],
@@ -37,11 +40,11 @@ pub(crate) fn allowed(
     });
     let part = |step: f64| match recipe.target.dtype {
         DType::F32 | DType::F16 | DType::Bf16 if step < CODES => {
-            (WITHIN / step).max(SMALL_PART).min(LARGE_PART)
+            (WITHIN / step).clamp(SMALL_PART, LARGE_PART)
         }
         DType::F32 | DType::F16 | DType::Bf16 => LARGE_PART,
         // What is rounded in the end is off by one at most if it was by less than that before.
-        _ => 0.98 / step.max(1.0),
+        _ => LEFT / step.max(1.0),
     };
     let lost = |channel: usize| match fixed_matrix {
         Some(fraction) if channel < 3 => lost_by_matrix(fraction),

@@ -1,5 +1,7 @@
 //! Small pictures through every way of the engine.
 
+mod exact;
+
 use tenure_layout::{DType, PixelFormat, Region};
 use tenure_tensor::{TensorDyn, TensorMemory};
 

@@ -12,6 +12,7 @@ use super::{Kernels, Samples, Way, avx2};
 
 mod band;
 mod gather;
+mod horizontal;
 mod mixed;
 mod paired;
 mod store_coloured;
@@ -43,6 +44,7 @@ const FEW_WORDS: Way = Way { pairs: 1, ..WORDS };
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx512",
     band: band::band::<4, 4>,
+    horizontal: horizontal::horizontal,
     weighted: weighted::weighted,
     ways: &[BYTES, WORDS, Way::NARROW, Way::APART],
     gather: gather::gather,
