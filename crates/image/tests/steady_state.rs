@@ -5,7 +5,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tenure_image::{Convert, Fit, ImageProcessor, ImageProcessorConfig, Normalize, Rotation};
+use tenure_image::{
+    Convert, Filter, Fit, ImageProcessor, ImageProcessorConfig, Normalize, Rotation,
+};
 use tenure_layout::{DType, PixelFormat};
 use tenure_tensor::{TensorDyn, TensorMemory};
 
@@ -54,9 +56,13 @@ fn check(processor: &ImageProcessor) {
     let letterbox = Convert::new().with_fit(Fit::letterbox(114));
     let unit = letterbox.clone().with_normalize(Normalize::scale(1.0 / 255.0));
     let turned = letterbox.clone().with_rotation(Rotation::Quarter);
+    // In floating point, where it is not exact enough otherwise.
+    let exact = letterbox.clone().with_filter(Filter::Lanczos3);
+    let exact = exact.with_normalize(Normalize::IMAGENET);
     let cases = [
         (PixelFormat::Nv12, PixelFormat::Rgb, DType::U8, letterbox.clone()),
         (PixelFormat::Yuyv, PixelFormat::PlanarRgb, DType::F32, unit),
+        (PixelFormat::Nv12, PixelFormat::PlanarRgb, DType::F32, exact),
         (PixelFormat::Rgba, PixelFormat::Nv12, DType::U8, letterbox),
         (PixelFormat::Nv12, PixelFormat::Bgra, DType::U8, turned),
     ];

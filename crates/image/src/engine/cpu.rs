@@ -162,8 +162,11 @@ impl Engine for Cpu {
     fn explain(&self, job: &Job) -> String {
         let (recipe, threads) = (&job.recipe, self.threads.count());
         let (from, to) = (&recipe.source, &recipe.target);
+        let works = &self.prepared(recipe).works;
+        let floating = works.iter().any(|work| matches!(work, Work::Precise(_)));
+        let numbers = if floating { " in floating point" } else { "" };
         format!(
-            "{} {} {}x{} to {} {}x{} in one pass with {} kernels, up to {threads} threads",
+            "{} {} {}x{} to {} {}x{} in one pass{numbers} with {} kernels, up to {threads} threads",
             from.format,
             from.dtype,
             from.width,

@@ -121,6 +121,18 @@ pub(crate) enum Real {
     I8,
 }
 
+impl Real {
+    /// Bytes of an element.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others fetch nothing"))]
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Real::F32 => 4,
+            Real::F16 | Real::Bf16 => 2,
+            Real::U8 | Real::I8 => 1,
+        }
+    }
+}
+
 /// Where a number is, or a row of them from there on, and its weight.
 pub(crate) type Place = (usize, i16);
 

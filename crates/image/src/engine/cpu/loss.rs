@@ -95,31 +95,74 @@ fn quickest(
     allowed: Option<f64>,
 ) -> Option<(Vertical, Vec<Horizontal>)> {
     let fits = |loss: f64| allowed.is_none_or(|allowed| loss <= allowed);
+    let spread = 255.0 * size(down);
+    let mut along: Vec<Choice<'_>> =
+        own.iter().map(|(_, (across, _))| Choice::new(across, fraction, spread)).collect();
     // Sums down take longer than those along rows: they should be quick first, but one bit more
     // costs less than 32 bits along.
-    let some = [(Down::Narrow, true), (Down::Finer, true), (Down::Narrow, false)];
-    let others = [(Down::Finer, false), (Down::Wide, false)];
-    for (sums, narrow) in some.into_iter().chain(others) {
+    let mut downs = [Down::Narrow, Down::Finer, Down::Wide].map(|sums| (sums, None));
+    for (index, may_be_wide) in [(0, false), (1, false), (0, true), (1, true), (2, true)] {
+        let (sums, made) = &mut downs[index];
         if !sums.is_possible(down, fraction) {
             continue;
         }
-        let vertical = vertical(down, shape, fraction, sums);
-        let before = lost_down(down, &vertical, sums, fraction, shape.is_words());
-        let table = |(_, (across, _)): &(usize, &(Taps, Taps))| {
-            let possible = Horizontal::may_be_narrow(across);
-            // Where there is a choice, wide only if it was said so.
-            let ways = [!possible, true];
-            let ways = if narrow && allowed.is_some() { &ways[..1] } else { &ways[..] };
-            ways.iter().map(|&wide| Horizontal::new(across, wide)).find(|table| {
-                let after = lost_along(across, table, fraction, 255.0 * size(down));
-                fits(before * size(across) + after)
-            })
-        };
-        if let Some(tables) = own.iter().map(table).collect() {
-            return Some((vertical, tables));
+        let (_, before) = made.get_or_insert_with(|| {
+            let vertical = vertical(down, shape, fraction, *sums);
+            let lost = lost_down(down, &vertical, *sums, fraction, shape.is_words());
+            (vertical, lost)
+        });
+        let before = *before;
+        let found = along.iter_mut().all(|choice| choice.find(may_be_wide, before, fits));
+        if let (true, Some((vertical, _))) = (found, made.take()) {
+            return Some((vertical, along.into_iter().filter_map(Choice::chosen).collect()));
         }
     }
     None
+}
+
+/// The tables that a component may have.
+struct Choice<'a> {
+    taps: &'a Taps,
+    fraction: u32,
+    /// How far numbers are from each other at most.
+    spread: f64,
+    /// What a loss before the table becomes.
+    size: f64,
+    /// Sums of 16 bits and of 32, once they were asked for, and what they lose.
+    tables: [Option<(Horizontal, f64)>; 2],
+    /// The one that was found last.
+    chosen: usize,
+}
+
+impl<'a> Choice<'a> {
+    fn new(taps: &'a Taps, fraction: u32, spread: f64) -> Choice<'a> {
+        Choice { taps, fraction, spread, size: size(taps), tables: [None, None], chosen: 0 }
+    }
+
+    /// Chooses the quicker table with which no more is lost than fits, if there is one. Sums of 32 bits
+    /// are a choice only if that is said, or if there are no others.
+    fn find(&mut self, may_be_wide: bool, before: f64, fits: impl Fn(f64) -> bool) -> bool {
+        let narrow = Horizontal::may_be_narrow(self.taps);
+        let ways = if narrow { 0..1 + usize::from(may_be_wide) } else { 1..2 };
+        for way in ways {
+            let (taps, fraction, spread) = (self.taps, self.fraction, self.spread);
+            let (_, lost) = self.tables[way].get_or_insert_with(|| {
+                let table = Horizontal::new(taps, way == 1);
+                let lost = lost_along(taps, &table, fraction, spread);
+                (table, lost)
+            });
+            if fits(before * self.size + *lost) {
+                self.chosen = way;
+                return true;
+            }
+        }
+        false
+    }
+
+    fn chosen(self) -> Option<Horizontal> {
+        let chosen = self.chosen;
+        self.tables.into_iter().nth(chosen)?.map(|(table, _)| table)
+    }
 }
 
 /// How rows of a feed are summed.
@@ -143,6 +186,11 @@ pub(crate) fn narrow(
         possible.then(|| Feed { vertical: vertical(), places: None, ..*feed })
     };
     feeds.iter().map(feed).collect()
+}
+
+/// Whether sums of a feed are plain ones of 16 bits.
+pub(crate) fn is_narrow(feed: &Feed) -> bool {
+    !feed.vertical.wide && !feed.vertical.finer
 }
 
 /// What sums of rows lose.

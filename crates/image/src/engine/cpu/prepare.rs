@@ -163,15 +163,22 @@ impl Pass {
             .then(|| tiles(&feeds, &along, across, true))
             .and_then(|whole| regular::find(&feeds, &along, whole.first()?, sum_fraction));
         straight |= regular.is_some();
-        let gathered = (!straight && !recipe.geometry.transposed && sum_fraction == 7)
-            .then(|| loss::narrow(&feeds, &taps, sum_fraction))
-            .flatten()
-            .and_then(|narrow| {
-                let how = (ways, allowed);
-                let sets = gathered::find(&narrow, &taps, source, recipe.source.width, how)?;
-                feeds = narrow;
-                Some(Gathered::new(sets, matrix.as_ref(), &stores))
-            });
+        let mut gathered = None;
+        if !straight && !recipe.geometry.transposed && sum_fraction == 7 {
+            let find = |feeds: &[Feed]| {
+                gathered::find(feeds, &taps, source, recipe.source.width, (ways, allowed))
+            };
+            let sets = if feeds.iter().all(loss::is_narrow) {
+                find(&feeds)
+            } else {
+                loss::narrow(&feeds, &taps, sum_fraction).and_then(|narrow| {
+                    let sets = find(&narrow)?;
+                    feeds = narrow;
+                    Some(sets)
+                })
+            };
+            gathered = sets.map(|sets| Gathered::new(sets, matrix.as_ref(), &stores));
+        }
         straight |= gathered.is_some();
         let tiles = tiles(&feeds, &along, across, straight);
         let fraction = if matrix.is_some() { sum_fraction - MATRIX_COST } else { sum_fraction };

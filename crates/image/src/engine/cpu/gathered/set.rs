@@ -71,10 +71,12 @@ impl Set {
         let feed = feeds.iter().position(|feed| feed.shape.components().contains(&outs[0]))?;
         let (across, down) = taps[outs[0]].as_ref()?;
         let step = source[outs[0]].step;
-        let few = |allowed: f64, way: &Way| lost(across, down, rows, *way) <= allowed;
-        let exact = |way: &&Way| allowed.is_none_or(|allowed| few(allowed, way));
-        let mut ways = ways.iter().filter(|way| rows <= way.rows).filter(exact);
-        let gather = ways.find_map(|way| tables(across, step, row_bytes, *way))?;
+        let exact = |gather: &Gather| {
+            allowed.is_none_or(|allowed| lost(across, down, rows, gather.way) <= allowed)
+        };
+        let mut ways = ways.iter().filter(|way| rows <= way.rows);
+        let tables = |way: &Way| tables(across, step, row_bytes, *way).filter(exact);
+        let gather = ways.find_map(tables)?;
         let parts = outs.iter().map(|&index| (source[index].plane, source[index].first)).collect();
         Some(Set { feed, parts, outs, gather, kept: rows.next_power_of_two(), row_bytes })
     }

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::fetch::fetch;
+use super::fetch::{LINE, fetch, fetch_later};
 use super::store_real::put;
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::Real;
@@ -224,6 +224,9 @@ unsafe fn blocks<const N: usize>(rows: [&[f32]; N], pixels: usize, real: Real, o
     let (mut low, mut high) = ([_mm256_setzero_ps(); N], [_mm256_setzero_ps(); N]);
     for at in (0..pixels).step_by(16) {
         let here = at.min(pixels - 16);
+        for line in 0..(16 * N * real.size()).div_ceil(LINE) {
+            fetch_later(out.wrapping_add(here * N * real.size() + LINE * line));
+        }
         for row in 0..N {
             // SAFETY: here + 16 <= pixels.
             unsafe {

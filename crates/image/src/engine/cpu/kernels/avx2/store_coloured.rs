@@ -24,7 +24,7 @@ pub(super) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out
         return unsafe { store_few(coloured, real, out) };
     }
     let colours = Colours::new(mixture);
-    let size = if real == Real::F32 { 4 } else { 2 };
+    let size = real.size();
     let mut at = 0;
     while at < pixels {
         // The last one ends with the row and may store some pixels again.
