@@ -202,7 +202,7 @@ fn lost_down(taps: &Taps, vertical: &Vertical, sums: Down, fraction: u32, words:
     // Half of what every product loses is known. For bytes at odd places, what those before them
     // add is taken off with its fraction.
     let products = (0..taps.first.len()).map(|output| vertical.taps(output).0.len()).max();
-    let half = products.unwrap_or(0) as f64 / 2.0 + 1.1;
+    let half = products.unwrap_or(0) as f64 / 2.0 + 1.2;
     let sums = match sums {
         Down::Narrow => half * unit,
         Down::Finer => half * unit / 2.0 + unit / 2.0,
