@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
-use tenure::image::{Convert, Filter, Normalize};
+use tenure::image::{Convert, Normalize};
 use tenure::layout::{DType, ImageLayout, PixelFormat, Region};
 use tenure::{TensorDyn, TensorMemory};
 
@@ -114,7 +114,7 @@ pub fn numbers(image: &TensorDyn) -> Vec<f64> {
 #[derive(Debug)]
 pub struct Bound {
     dtype: DType,
-    /// In numbers that are stored: a fraction of an 8-bit code, and what rounding `f32` costs.
+    /// In numbers that are stored: what is promised, and what rounding `f32` costs.
     below: f64,
 }
 
@@ -136,12 +136,14 @@ impl Bound {
             f64::from(number.abs()) / f64::from(smallest) / quantized
         };
         let mean = normalize.mean.iter().fold(0.0, |most: f32, mean| most.max(mean.abs()));
-        let fraction = match convert.filter {
-            Filter::Bicubic | Filter::Lanczos3 => 0.5,
-            _ => 0.3,
-        };
         let code = divide(normalize.scale);
-        Bound { dtype, below: fraction * code + 1e-6 * (255.0 * code + divide(mean) + 256.0) }
+        // As the documentation of the crate has it.
+        let promised = match dtype {
+            DType::U8 | DType::I8 => 0.0,
+            _ if code >= 0.5 => 0.5 * code,
+            _ => f64::min(0.5 * code, f64::max(0.002, 0.02 * code)),
+        };
+        Bound { dtype, below: promised + 1e-6 * (255.0 * code + divide(mean) + 256.0) }
     }
 
     /// Whether `have` is near enough to `want`.
@@ -156,7 +158,6 @@ impl Bound {
         };
         let (want, have) = (want.clamp(-limit, limit), have.clamp(-limit, limit));
         let rounding = match self.dtype {
-            // A whole code where the fraction lies between two.
             DType::U8 | DType::I8 => 1.0,
             DType::F32 => 0.0,
             DType::F16 => want.abs() / 1024.0,
