@@ -27,7 +27,7 @@
 //! | destination | [`EngineKind::Cpu`] | [`EngineKind::Gl`] |
 //! |---|---|---|
 //! | `u8`, `i8`, quantised or not | 1 | 2 codes |
-//! | `f32` of which a code is less than 0.5: every usual [`Normalize`] | 0.002, and no more than half a code | 0.3 of a code; with [`Filter::Bicubic`] and [`Filter::Lanczos3`] 0.5 |
+//! | `f32` of which a code is less than 0.1: every usual [`Normalize`] | 0.002, and no more than half a code | 0.3 of a code; with [`Filter::Bicubic`] and [`Filter::Lanczos3`] 0.5 |
 //! | `f32` of which a code is 0.1 to 0.5 | 0.02 of a code | as above |
 //! | `f32` of which a code is more: [`Normalize::NONE`] | 0.5 of a code | as above |
 //! | `f16`, `bf16` | as `f32`, and the last bit of the type | the same |

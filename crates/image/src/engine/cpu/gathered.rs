@@ -22,7 +22,9 @@ pub(crate) use set::{Set, find};
 pub(crate) struct Gathered {
     pub(crate) sets: Vec<Set>,
     /// Whether rows go through the colour matrix before they are summed, of which there are fewer:
-    /// kept are what luma is in all colours then, and what chroma is in each of them.
+    /// kept are what luma is in all colours then, and what chroma is in each of them. Sums down have
+    /// the five bits of the matrix then, and lose two of the last and one for each row more: less than
+    /// half of a code for as many rows as there are ways for, which bytes have room for.
     pub(crate) terms: bool,
 }
 
