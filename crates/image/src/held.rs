@@ -92,6 +92,16 @@ impl Held {
 }
 
 impl PlaneAddress {
+    /// Rows of scratch memory: how many, bytes from one to the next, and bytes of each.
+    pub(crate) fn of_rows(
+        bytes: &[u8],
+        (rows, row_stride, row_bytes): (usize, usize, usize),
+    ) -> Self {
+        assert!(rows > 0 && row_bytes <= row_stride && rows * row_stride <= bytes.len());
+        let layout = PlaneLayout { offset: 0, row_stride, rows, row_bytes };
+        PlaneAddress { first: bytes.as_ptr().cast_mut(), layout }
+    }
+
     /// Address of a row; rows beyond the last give the last.
     pub(crate) fn row(&self, row: usize) -> *mut u8 {
         self.first.wrapping_add(row.min(self.layout.rows - 1) * self.layout.row_stride)

@@ -9,6 +9,7 @@ use crate::engine::cpu::fixed::{FixedMatrix, Horizontal};
 use crate::engine::cpu::kernels::{ChromaRow, Mixed, Sum};
 use crate::engine::cpu::prepare::{Store, Tile, is_rgb_bytes};
 use crate::engine::cpu::strip::Strip;
+use crate::held::PlaneAddress;
 use crate::taps::Taps;
 
 /// How chroma rows become as long as luma rows.
@@ -152,8 +153,10 @@ impl Strip<'_> {
         let Some(from) = self.first_byte(0, row, tile) else { return };
         let (first, second) = picked.split_at_mut(2 * groups.len());
         let second = &mut second[..2 * groups.len()];
+        // Two rows: as much later as memory needs.
+        let ahead = 2 * self.source.get(feed.plane).map_or(0, PlaneAddress::stride);
         // SAFETY: the groups lie inside the rows of a held plane, and have four bytes each.
-        unsafe { (self.kernels.split_bytes)(from, first, second) };
+        unsafe { (self.kernels.split_bytes)(from, ahead, first, second) };
         let luma_first = feed.shape == Shape::LumaChroma { luma_first: true };
         let (luma, bytes) = if luma_first { (first, second) } else { (second, first) };
         let (luma, bytes) = (luma.as_ptr(), bytes.as_ptr());

@@ -8,45 +8,49 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
+use crate::engine::cpu::feed::Feed;
+use crate::engine::cpu::finish::Ending;
 use crate::engine::cpu::fixed::FixedMatrix;
-use crate::engine::cpu::kernels::{Gathering, MOST_ROWS, Out, Place, Terms};
+use crate::engine::cpu::kernels::{Gathering, Kept, MOST_ROWS, Place, Soon};
 use crate::engine::cpu::prepare::{Store, Tile, is_rgb_bytes};
 use crate::engine::cpu::strip::Strip;
+use crate::held::PlaneAddress;
 
+mod dealt;
+mod needed;
 mod set;
 
+pub(crate) use dealt::Dealt;
+use needed::Needed;
 pub(crate) use set::{Set, find};
 
 /// How a pass is done so.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     pub(crate) sets: Vec<Set>,
-    /// Whether rows go through the colour matrix before they are summed, of which there are fewer:
-    /// kept are what luma is in all colours then, and what chroma is in each of them. Sums down have
-    /// the five bits of the matrix then, and lose two of the last and one for each row more: less than
-    /// half of a code for as many rows as there are ways for, which bytes have room for.
-    pub(crate) terms: bool,
+    /// Whether one kernel sums kept rows of luma and chroma, puts them through the matrix and stores
+    /// them.
+    pub(crate) at_once: bool,
+    /// Where rows are dealt out first.
+    pub(crate) dealt: Option<Dealt>,
 }
 
 impl Gathered {
     pub(crate) fn new(
-        mut sets: Vec<Set>,
+        feeds: &[Feed],
+        sets: Vec<Set>,
         matrix: Option<&FixedMatrix>,
         stores: &[Store],
     ) -> Gathered {
-        let mut terms = matrix.is_some_and(FixedMatrix::is_to_rgb) && is_rgb_bytes(stores);
-        match &mut sets[..] {
-            [luma, chroma] if terms && luma.outs == [0] && chroma.outs == [1, 2] => {
-                chroma.outs.push(3);
-            }
-            _ => terms = false,
-        }
-        Gathered { sets, terms }
+        let at_once = matrix.is_some_and(FixedMatrix::is_to_rgb)
+            && is_rgb_bytes(stores)
+            && matches!(&sets[..], [luma, chroma] if luma.outs == [0] && chroma.outs == [1, 2]);
+        let dealt = Dealt::new(feeds, &sets);
+        Gathered { sets, at_once, dealt }
     }
 }
-
-/// The source rows of a set that are kept: those that the last output row is made of.
-type Present = Range<u32>;
 
 impl Strip<'_> {
     /// Makes rows of a picture of one tile.
@@ -58,90 +62,85 @@ impl Strip<'_> {
         rows: Range<usize>,
         tile: &Tile,
         gathered: &Gathered,
-        numbers: &mut [i16],
+        (numbers, picked): (&mut [i16], &mut [u8]),
     ) {
         let ending = self.ending(tile);
-        let mut present: [Present; 4] = [0..0, 0..0, 0..0, 0..0];
+        let vertical = |set: &Set| &self.pass.feeds[set.feed].vertical;
+        // All components that are dealt out have the same rows.
+        let different = if gathered.dealt.is_some() { 1 } else { gathered.sets.len() };
+        let mut needed: SmallVec<[Needed<'_>; 4]> = gathered.sets[..different]
+            .iter()
+            .map(|set| Needed::new(vertical(set), &rows))
+            .collect();
         for row in rows {
-            for (set, present) in gathered.sets.iter().zip(&mut present) {
-                // SAFETY: the caller's promise.
-                unsafe { self.gather_rows(gathered, set, row, present, numbers) };
-            }
             // SAFETY: the caller's promise.
             unsafe {
-                match (&gathered.sets[..], ending.out) {
-                    ([luma, chroma], Some((first, strides))) if gathered.terms => {
-                        let out = first.down(row, strides);
-                        self.store_terms(tile, row, [luma, chroma], numbers, out);
+                if let Some(dealt) = &gathered.dealt {
+                    self.gather_dealt(gathered, dealt, needed[0].next(), (numbers, picked));
+                } else {
+                    for (set, needed) in gathered.sets.iter().zip(&mut needed) {
+                        let missing = needed.next();
+                        let planes = (self.source, missing.start as usize);
+                        self.gather_all((gathered, set), missing, planes, numbers);
                     }
-                    _ => {
-                        self.sum_kept(gathered, row, tile.outputs.len(), numbers);
-                        self.finish_row(&ending, tile, row, numbers);
-                    }
+                }
+                if gathered.at_once {
+                    self.store_kept(gathered, tile, row, &mut needed, &ending, numbers);
+                } else {
+                    self.sum_kept(gathered, row, tile.outputs.len(), numbers);
+                    self.finish_row(&ending, tile, row, numbers);
                 }
             }
         }
     }
 
-    /// Resizes those of a set's rows that an output row needs and that are not kept.
+    /// Resizes a set's source rows, which in these planes have numbers from `first` on.
     ///
     /// # Safety
-    /// As [`Strip::run`].
-    unsafe fn gather_rows(
+    /// As [`Strip::run`], with these planes.
+    unsafe fn gather_all(
         &self,
-        gathered: &Gathered,
-        set: &Set,
-        row: usize,
-        present: &mut Present,
+        (gathered, set): (&Gathered, &Set),
+        mut rows: Range<u32>,
+        (planes, mut first): (&[PlaneAddress], usize),
         numbers: &mut [i16],
     ) {
-        let taps = self.pass.feeds[set.feed].vertical.taps(row).0;
-        let (Some(first), Some(last)) = (taps.first(), taps.last()) else { return };
-        let needed = first.row..last.row + 1;
-        // Rows rise from output to output, or fall; there are no branches to guess.
-        let after = needed.start.max(present.end)..needed.end;
-        let before = needed.start..needed.end.min(present.start);
-        *present = needed;
-        // Rows of one component share what is read of the tables, as two components do.
-        let together = if set.outs.len() == 1 { set.gather.way.together } else { 1 };
-        for mut missing in [after, before] {
-            while !missing.is_empty() {
-                let end = missing.end.min(missing.start + together);
-                // SAFETY: the caller's promise.
-                unsafe { self.gather_together(gathered, set, missing.start..end, numbers) };
-                missing.start = end;
-            }
+        // Rows of all components share what is read of the tables.
+        let together = (set.gather.way.together / set.outs.len() as u32).max(1);
+        while !rows.is_empty() {
+            let some = rows.start..rows.end.min(rows.start + together);
+            // SAFETY: the caller's promise.
+            unsafe {
+                self.gather_together((gathered, set), some.clone(), (planes, first), numbers)
+            };
+            rows.start = some.end;
+            first += some.len();
         }
     }
 
     /// Resizes one of a set's source rows, or few of a set of one component.
     ///
     /// # Safety
-    /// As [`Strip::run`].
+    /// As [`Strip::gather_all`].
     unsafe fn gather_together(
         &self,
-        gathered: &Gathered,
-        set: &Set,
+        (gathered, set): (&Gathered, &Set),
         rows: Range<u32>,
+        (planes, first): (&[PlaneAddress], usize),
         numbers: &mut [i16],
     ) {
         let (mut from, mut parts) = ([std::ptr::null(); 4], 0);
         let (mut to, mut outs) = ([0; 4], 0);
-        let ahead = rows.len() * set.stride(self.source);
-        for row in rows {
-            parts += set.rows(self.source, row as usize, &mut from[parts..]);
+        // What is dealt out is near already.
+        let ahead = if gathered.dealt.is_some() { 0 } else { rows.len() * set.stride(planes) };
+        for (row, in_plane) in rows.zip(first..) {
+            parts += set.rows(planes, in_plane, &mut from[parts..]);
             for &index in &set.outs {
                 to[outs] = self.pass.scratch.kept[index].place(row);
                 outs += 1;
             }
         }
-        let gathering = Gathering {
-            from: &from[..parts],
-            to: &to[..outs],
-            matrix: self.pass.matrix.as_ref().filter(|_| gathered.terms),
-            half: 1 << self.pass.fraction >> 1,
-            ahead,
-        };
+        let gathering = Gathering { from: &from[..parts], to: &to[..outs], ahead };
         // SAFETY: windows lie inside rows of held planes.
         unsafe { (self.kernels.gather)(&set.gather, &gathering, numbers) };
     }
@@ -168,27 +167,51 @@ impl Strip<'_> {
     /// Sums the kept rows of luma and chroma that an output row is made of, and stores it.
     ///
     /// # Safety
-    /// As [`Strip::run`], with `out` as the place of the row.
-    unsafe fn store_terms(
+    /// As [`Strip::run`].
+    unsafe fn store_kept(
         &self,
+        gathered: &Gathered,
         tile: &Tile,
         row: usize,
-        [luma, chroma]: [&Set; 2],
+        needed: &mut [Needed<'_>],
+        ending: &Ending,
         numbers: &[i16],
-        out: Out,
     ) {
         let pass = self.pass;
+        let ([luma, chroma], Some(matrix)) = (&gathered.sets[..], &pass.matrix) else { return };
+        let Some((first, strides)) = ending.out else { return };
+        let pixels = tile.outputs.len();
+        let bytes = gathered.dealt.as_ref().map_or(luma.read.end, Dealt::read);
+        let mut rows = [std::ptr::null(); SOON];
+        let mut count = 0;
+        for (set, needed) in gathered.sets.iter().zip(needed) {
+            for row in needed.soon() {
+                for plane in set.planes() {
+                    if let (Some(place), Some(plane)) =
+                        (rows.get_mut(count), self.source.get(plane))
+                    {
+                        *place = plane.row(row as usize).cast_const();
+                        count += 1;
+                    }
+                }
+            }
+        }
         let taps = |set: &Set| pass.feeds[set.feed].vertical.taps(row).0;
-        let terms = Terms {
+        let kept = Kept {
             numbers,
-            kept: &pass.scratch.kept,
+            rings: [0, 1, 2].map(|index| &pass.scratch.kept[index]),
             luma: taps(luma),
             chroma: taps(chroma),
+            matrix,
             fraction: pass.fraction,
             flip: pass.flip(),
-            pixels: tile.outputs.len(),
+            pixels,
+            soon: Soon { rows: &rows[..count], lines: bytes.div_ceil(pixels) },
         };
         // SAFETY: the content rectangle is inside the destination, which is held to write.
-        unsafe { (self.kernels.store_terms)(&terms, out) };
+        unsafe { (self.kernels.store_kept)(&kept, first.down(row, strides)) };
     }
 }
+
+/// Most source rows that are fetched while an output row is stored.
+const SOON: usize = 4;

@@ -23,7 +23,7 @@ pub(crate) mod neon;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use gathering::{Gather, Gathering, MOST_ROWS, Samples, Terms, Way};
+pub(crate) use gathering::{Gather, Gathering, Kept, MOST_ROWS, Samples, Soon, Way};
 pub(crate) use precise::Precise;
 pub(crate) use sums::{BELOW, Band, Pairs, Share, Steps, Sum, Tap};
 pub(crate) use uniform::{End, Uniform};
@@ -243,8 +243,9 @@ pub(crate) struct Kernels {
     pub(crate) split_pairs: unsafe fn(&[i16], &mut [i16], &mut [i16]),
     /// Every third number to each of three rows.
     pub(crate) split_triples: unsafe fn(&[i16], [&mut [i16]; 3]),
-    /// Every second byte to one row, the others to the other, until both are full.
-    pub(crate) split_bytes: unsafe fn(*const u8, &mut [u8], &mut [u8]),
+    /// Every second byte to one row, the others to the other, until both are full. What is so many
+    /// bytes after them may be fetched meanwhile.
+    pub(crate) split_bytes: unsafe fn(*const u8, usize, &mut [u8], &mut [u8]),
     /// As `bytes` for a band of [`LANES`] rows, which become columns of [`LANES`] numbers each.
     /// There is room for the rows, `stride` apart.
     pub(crate) band: unsafe fn(&Band<'_>, &mut [i16], usize, &mut [i16]),
@@ -261,7 +262,7 @@ pub(crate) struct Kernels {
     /// How samples can be gathered, the quickest first.
     pub(crate) ways: &'static [Way],
     /// Samples of rows of bytes, gathered and summed into as many rows of numbers with seven bits
-    /// after the point; with a matrix, rows of luma into as many, or two of chroma into three.
+    /// after the point.
     pub(crate) gather: unsafe fn(&Gather, &Gathering<'_>, &mut [i16]),
     /// Each output is the sum of four bytes of every row, which begin two further along than those
     /// of the output before: along the row first, then of all rows, products rounded one by one.
@@ -269,8 +270,8 @@ pub(crate) struct Kernels {
     /// The same for bytes in pairs, two of each kind for an output and one further along: the first
     /// of each pair to one row, the second to the other.
     pub(crate) slid_pairs: unsafe fn(Sum<'_>, &Uniform<2>, &mut [i16], &mut [i16]),
-    /// Sums of rows, stored.
-    pub(crate) store_terms: unsafe fn(&Terms<'_>, Out),
+    /// Sums of rows, as `weighted` makes them, through a matrix and stored as bytes.
+    pub(crate) store_kept: unsafe fn(&Kept<'_>, Out),
     /// A band of at least [`LANES`] columns through a matrix and stored as bytes; where there is
     /// none, `matrix`, `to_rows` and `store_bytes` do it.
     pub(crate) store_columns: Option<StoreKernel>,

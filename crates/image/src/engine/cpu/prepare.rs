@@ -177,7 +177,7 @@ impl Pass {
                     Some(sets)
                 })
             };
-            gathered = sets.map(|sets| Gathered::new(sets, matrix.as_ref(), &stores));
+            gathered = sets.map(|sets| Gathered::new(&feeds, sets, matrix.as_ref(), &stores));
         }
         straight |= gathered.is_some();
         let tiles = tiles(&feeds, &along, across, straight);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::engine::cpu::direct::{self, MARGIN};
 use crate::engine::cpu::fixed::LANES;
+use crate::engine::cpu::gathered::Dealt;
 use crate::engine::cpu::picked;
 use crate::engine::cpu::prepare::Pass;
 use crate::engine::cpu::regular::Regular;
@@ -123,6 +124,8 @@ impl Pass {
             scratch.colours = [0, 1, 2].map(|_| scratch.take(outputs * band));
         }
         scratch.opaque = scratch.take(outputs.max(LANES));
+        let dealt = self.gathered.as_ref().and_then(|gathered| gathered.dealt.as_ref());
+        scratch.picked = dealt.map_or(0, Dealt::bytes);
         for (feed, groups) in self.tiles.iter().flat_map(|tile| self.feeds.iter().zip(&tile.groups))
         {
             let dealt = self.direct.is_some() && direct::is_dealt(feed);

@@ -45,7 +45,7 @@ impl Strip<'_> {
         }
         if let (Some(gathered), Some(tile)) = (&pass.gathered, pass.tiles.first()) {
             // SAFETY: the caller's promise.
-            return unsafe { self.run_gathered(rows, tile, gathered, numbers) };
+            return unsafe { self.run_gathered(rows, tile, gathered, (numbers, picked)) };
         }
         if let (true, Some(tile)) = (pass.straight, pass.tiles.first()) {
             let ending = self.ending(tile);

@@ -205,7 +205,7 @@ fn is_gathered(
     let target = image(into.0, into.1, PixelFormat::Rgb, DType::U8);
     let job = Job::new(&source, &target, to).unwrap();
     let passes = passes(&job, &[Way::NARROW, Way::APART]);
-    passes.first().and_then(|pass| pass.gathered.as_ref()).map(|gathered| gathered.terms)
+    passes.first().and_then(|pass| pass.gathered.as_ref()).map(|gathered| gathered.at_once)
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn wide_and_up_to_four_times_smaller() {
     for kernels in kernels::all() {
         let gathers_more = kernels.ways.iter().any(|way| way.pairs > 2);
         let pass = &passes(&job, kernels.ways)[0];
-        assert_eq!(pass.gathered.as_ref().is_some_and(|all| all.terms), gathers_more);
+        assert_eq!(pass.gathered.as_ref().is_some_and(|all| all.at_once), gathers_more);
     }
 }
 

@@ -1,5 +1,8 @@
 //! Where the samples of outputs are in a row, in tables that kernels read.
 
+use std::ops::Range;
+
+use super::dealt::Dealt;
 use crate::component::Component;
 use crate::engine::cpu::feed::Feed;
 use crate::engine::cpu::fixed::rounded;
@@ -18,10 +21,10 @@ pub(crate) struct Set {
     /// The kept rows that they become.
     pub(crate) outs: Vec<usize>,
     pub(crate) gather: Gather,
-    /// Source rows that are kept: a power of two.
+    /// Bytes of rows from the first that is read to the last.
+    pub(super) read: Range<usize>,
+    /// Source rows that are kept, one more than an output row needs: a power of two.
     pub(crate) kept: usize,
-    /// Bytes of a row, from the first of each component on, that windows lie in.
-    row_bytes: usize,
 }
 
 /// Sets of all components, if rows of each can be resized so, and lose no more of a code than is
@@ -33,6 +36,7 @@ pub(crate) fn find(
     width: usize,
     (ways, allowed): (&[Way], Option<f64>),
 ) -> Option<Vec<Set>> {
+    let source = if Dealt::are(feeds) { Dealt::COMPONENTS } else { source };
     let mut groups: Vec<Vec<usize>> = vec![];
     for index in (0..source.len()).filter(|&index| taps[index].is_some()) {
         let same = |group: &&mut Vec<usize>| {
@@ -66,7 +70,7 @@ impl Set {
                 return None;
             }
             let groups = width.div_ceil(own.across * shape.samples(index));
-            row_bytes = row_bytes.min(groups * shape.group_bytes() - own.first);
+            row_bytes = row_bytes.min(groups * Dealt::group_bytes(shape) - own.first);
         }
         let feed = feeds.iter().position(|feed| feed.shape.components().contains(&outs[0]))?;
         let (across, down) = taps[outs[0]].as_ref()?;
@@ -78,7 +82,18 @@ impl Set {
         let tables = |way: &Way| tables(across, step, row_bytes, *way).filter(exact);
         let gather = ways.find_map(tables)?;
         let parts = outs.iter().map(|&index| (source[index].plane, source[index].first)).collect();
-        Some(Set { feed, parts, outs, gather, kept: rows.next_power_of_two(), row_bytes })
+        let firsts = || outs.iter().map(|&index| source[index].first);
+        let read = gather.read();
+        let read = read.start + firsts().min()?..read.end + firsts().max()?;
+        Some(Set { feed, parts, outs, gather, read, kept: (rows + 1).next_power_of_two() })
+    }
+
+    /// The planes that are read.
+    #[inline]
+    pub(super) fn planes(&self) -> impl Iterator<Item = usize> {
+        let all = self.parts.iter().map(|(plane, _)| *plane).enumerate();
+        let first = |plane: usize| self.parts.iter().position(|(own, _)| *own == plane);
+        all.filter(move |(at, plane)| first(*plane) == Some(*at)).map(|(_, plane)| plane)
     }
 
     /// Bytes from a row of the first component to the next.
@@ -96,7 +111,7 @@ impl Set {
         for (from, (plane, first)) in from.iter_mut().zip(&self.parts) {
             let plane = &planes[*plane];
             // By construction; addresses depend on it.
-            assert!(first + self.row_bytes <= plane.row_bytes() && row < plane.rows());
+            assert!(self.read.end <= plane.row_bytes() && row < plane.rows());
             *from = plane.row(row).wrapping_add(*first).cast_const();
         }
         self.parts.len().min(from.len())

@@ -23,9 +23,9 @@ mod pixel;
 mod precise;
 mod store_bytes;
 mod store_coloured;
+mod store_kept;
 mod store_real;
 mod store_rgb;
-mod store_terms;
 mod turn;
 mod turned;
 mod uniform;
@@ -54,7 +54,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     gather: gather::gather,
     halved: uniform::halved,
     slid_pairs: uniform::slid_pairs,
-    store_terms: store_terms::store_terms,
+    store_kept: store_kept::store_kept,
     matrix: matrix::matrix,
     mixed: mixed::mixed,
     store_columns: Some(finish::store_columns),

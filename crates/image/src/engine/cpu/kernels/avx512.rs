@@ -17,7 +17,7 @@ mod mixed;
 mod paired;
 mod store_coloured;
 mod store_colours;
-mod store_terms;
+mod store_kept;
 mod walked;
 mod walked_wide;
 mod weighted;
@@ -49,7 +49,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     ways: &[BYTES, WORDS, Way::NARROW, Way::APART],
     gather: gather::gather,
     mixed: mixed::mixed::<false>,
-    store_terms: store_terms::store_terms,
+    store_kept: store_kept::store_kept,
     store_coloured: store_coloured::store_coloured,
     ..avx2::KERNELS
 };

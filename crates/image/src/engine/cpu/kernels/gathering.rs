@@ -1,6 +1,6 @@
 //! What kernels are told that gather samples along rows, and that sum the rows they make.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use super::Tap;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
@@ -180,12 +180,12 @@ impl Deref for Tables {
     }
 }
 
-impl Terms<'_> {
+impl Kept<'_> {
     /// Whether all rows have numbers for all pixels.
     #[inline]
     pub(crate) fn are_whole(&self) -> bool {
-        let last = |kept: &Ring| kept.place(u32::MAX) + self.pixels;
-        self.kept.iter().all(|kept| last(kept) <= self.numbers.len())
+        let last = |ring: &Ring| ring.place(u32::MAX) + self.pixels;
+        self.rings.iter().all(|ring| last(ring) <= self.numbers.len())
     }
 }
 
@@ -209,6 +209,16 @@ impl Gather {
         Gather { way, windows, tables: Tables::new(tables), pairs, step: step as u8, blocks }
     }
 
+    /// Bytes of a row from the first that is read to the last.
+    pub(crate) fn read(&self) -> Range<usize> {
+        let reach = self.way.reach(self.pairs, self.step.into());
+        let (first, last) = (self.windows.iter().min(), self.windows.iter().max());
+        match (first, last) {
+            (Some(first), Some(last)) => *first as usize..*last as usize + reach,
+            _ => 0..0,
+        }
+    }
+
     /// Blocks of outputs, for each of which there are windows and a table.
     #[cfg(target_arch = "x86_64")]
     #[inline]
@@ -223,15 +233,11 @@ impl Gather {
     }
 }
 
-/// Rows of samples that are gathered, and where in the scratch memory numbers of each begin: one row
-/// for each, or, with a matrix, as many of luma for what it is in all colours, or two of chroma for
-/// what they are in red, green and blue, with half of a code.
+/// Rows of samples that are gathered, and where in the scratch memory numbers of each begin.
 #[derive(Debug)]
 pub(crate) struct Gathering<'a> {
     pub(crate) from: &'a [*const u8],
     pub(crate) to: &'a [usize],
-    pub(crate) matrix: Option<&'a FixedMatrix>,
-    pub(crate) half: i16,
     /// Bytes from each row to one that is wanted soon, which may be fetched already.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others fetch nothing"))]
     pub(crate) ahead: usize,
@@ -240,18 +246,31 @@ pub(crate) struct Gathering<'a> {
 /// Most source rows of any [`Way`].
 pub(crate) const MOST_ROWS: usize = 16;
 
-/// Sums of rows, as `weighted` makes them, that together are bytes of red, green and blue.
+/// Kept rows of luma and chroma that an output row is made of, to be stored as bytes of red, green and
+/// blue.
 #[derive(Debug)]
-pub(crate) struct Terms<'a> {
+pub(crate) struct Kept<'a> {
     pub(crate) numbers: &'a [i16],
-    /// Kept rows of what luma is in all colours, and of what chroma is in each of them, half of a
-    /// code with it.
-    pub(crate) kept: &'a [Ring; 4],
+    /// Where rows of luma are, and those of chroma of both kinds.
+    pub(crate) rings: [&'a Ring; 3],
     /// Up to [`MOST_ROWS`] rows of each.
     pub(crate) luma: &'a [Tap],
     pub(crate) chroma: &'a [Tap],
-    /// Bits after the point.
+    /// To red, green and blue.
+    pub(crate) matrix: &'a FixedMatrix,
+    /// Bits after the point of these.
     pub(crate) fraction: u32,
     pub(crate) flip: u8,
     pub(crate) pixels: usize,
+    pub(crate) soon: Soon<'a>,
+}
+
+/// Source rows that are read soon, and may be fetched while others are stored.
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others fetch nothing"))]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Soon<'a> {
+    /// Where they begin.
+    pub(crate) rows: &'a [*const u8],
+    /// Lines of the cache of each of them for every 64 pixels.
+    pub(crate) lines: usize,
 }

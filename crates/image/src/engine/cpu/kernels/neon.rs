@@ -18,8 +18,8 @@ mod mixed;
 mod pixel;
 mod store_bytes;
 mod store_coloured;
+mod store_kept;
 mod store_real;
-mod store_terms;
 mod turn;
 mod turned;
 mod uniform;
@@ -45,7 +45,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     gather: gather::gather,
     halved: uniform::halved,
     slid_pairs: uniform::slid_pairs,
-    store_terms: store_terms::store_terms,
+    store_kept: store_kept::store_kept,
     matrix: matrix::matrix,
     mixed: mixed::mixed,
     store_columns: Some(finish::store_columns),

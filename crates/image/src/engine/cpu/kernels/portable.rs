@@ -9,8 +9,8 @@ use crate::engine::cpu::fixed::{FixedMatrix, LANES};
 pub(super) mod coloured;
 pub(super) mod fill;
 pub(super) mod gather;
+pub(super) mod kept;
 pub(super) mod precise;
-pub(super) mod terms;
 pub(super) mod uniform;
 pub(super) mod vertical;
 
@@ -34,7 +34,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     gather: gather::gather,
     halved: uniform::halved,
     slid_pairs: uniform::slid_pairs,
-    store_terms: terms::store_terms,
+    store_kept: kept::store_kept,
     matrix,
     mixed,
     store_columns: None,
@@ -64,7 +64,7 @@ pub(super) unsafe fn split_pairs(from: &[i16], even: &mut [i16], odd: &mut [i16]
 /// # Safety
 /// From `from` on there must be two bytes for each of the shorter row.
 #[inline(always)]
-pub(super) unsafe fn split_bytes(from: *const u8, even: &mut [u8], odd: &mut [u8]) {
+pub(super) unsafe fn split_bytes(from: *const u8, _ahead: usize, even: &mut [u8], odd: &mut [u8]) {
     for (at, (even, odd)) in even.iter_mut().zip(odd).enumerate() {
         // SAFETY: the caller's promise.
         [*even, *odd] = unsafe { from.add(2 * at).cast::<[u8; 2]>().read() };

@@ -203,7 +203,7 @@ fn numbers_change_places() {
         // SAFETY: two bytes for each.
         both("bytes apart", |kernels| unsafe {
             let (mut even, mut odd) = (vec![0; len], vec![0; len]);
-            (kernels.split_bytes)(between.as_ptr(), &mut even, &mut odd);
+            (kernels.split_bytes)(between.as_ptr(), 0, &mut even, &mut odd);
             assert!(even.iter().eq(between.iter().step_by(2)));
             (even, odd)
         });

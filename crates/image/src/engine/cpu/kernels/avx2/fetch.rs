@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::engine::cpu::kernels::Out;
+use crate::engine::cpu::kernels::{Out, Soon};
 
 /// Bytes of a line of the cache.
 pub(in crate::engine::cpu::kernels) const LINE: usize = 64;
@@ -54,6 +54,23 @@ pub(in crate::engine::cpu::kernels) fn fetch_pixels<const PIXELS: usize>(out: Ou
             for line in 0..(3 * PIXELS).div_ceil(LINE) {
                 fetch_later(first.wrapping_add(3 * at + LINE * line));
             }
+        }
+    }
+}
+
+/// The same, and what is read soon: a few lines after some pixels and a few after others, as memory
+/// delivers no more at a time than these.
+#[target_feature(enable = "sse")]
+#[inline]
+pub(in crate::engine::cpu::kernels) fn fetch_both<const PIXELS: usize>(
+    out: Out,
+    at: usize,
+    soon: Soon<'_>,
+) {
+    fetch_pixels::<PIXELS>(out, at);
+    for row in soon.rows {
+        for line in 0..(soon.lines * PIXELS).div_ceil(LINE) {
+            fetch(row.wrapping_add(soon.lines * at + LINE * line));
         }
     }
 }

@@ -38,55 +38,15 @@ unsafe fn gather_pairs<const PAIRS: usize, const APART: bool>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        match (gathering.matrix, gathering.from, gathering.to) {
-            (Some(matrix), [a, b], [to_a, to_b]) => {
-                let factor = _mm256_set1_epi16(matrix.rows[0][0]);
-                let (to_a, to_b) = (numbers.add(*to_a), numbers.add(*to_b));
-                each::<PAIRS, APART, 2>(gather, gathering, [*a, *b], |block, [a, b]| {
-                    put(to_a, block, _mm256_mulhrs_epi16(a, factor));
-                    put(to_b, block, _mm256_mulhrs_epi16(b, factor));
-                });
-            }
-            (Some(matrix), [u, v], [red, green, blue]) => {
-                let to = [numbers.add(*red), numbers.add(*green), numbers.add(*blue)];
-                let [r, g, b] = matrix.rows;
-                let (red, blue) = (_mm256_set1_epi16(r[2]), _mm256_set1_epi16(b[1]));
-                let green = (_mm256_set1_epi16(g[1]), _mm256_set1_epi16(g[2]));
-                let mut offset = [_mm256_setzero_si256(); 3];
-                for colour in 0..3 {
-                    let add = matrix.offset[colour].wrapping_add(gathering.half);
-                    offset[colour] = _mm256_set1_epi16(add);
-                }
-                each::<PAIRS, APART, 2>(gather, gathering, [*u, *v], |block, [u, v]| {
-                    let (by_u, by_v) =
-                        (_mm256_mulhrs_epi16(u, green.0), _mm256_mulhrs_epi16(v, green.1));
-                    let all = [
-                        _mm256_mulhrs_epi16(v, red),
-                        _mm256_add_epi16(by_u, by_v),
-                        _mm256_mulhrs_epi16(u, blue),
-                    ];
-                    for colour in 0..3 {
-                        put(to[colour], block, _mm256_add_epi16(all[colour], offset[colour]));
-                    }
-                });
-            }
-            (Some(matrix), luma, to) => {
-                let factor = _mm256_set1_epi16(matrix.rows[0][0]);
-                for (row, to) in luma.iter().zip(to) {
-                    let to = numbers.add(*to);
-                    each::<PAIRS, APART, 1>(gather, gathering, [*row], |block, [luma]| {
-                        put(to, block, _mm256_mulhrs_epi16(luma, factor));
-                    });
-                }
-            }
-            (None, [a, b], [to_a, to_b]) => {
+        match (gathering.from, gathering.to) {
+            ([a, b], [to_a, to_b]) => {
                 let (to_a, to_b) = (numbers.add(*to_a), numbers.add(*to_b));
                 each::<PAIRS, APART, 2>(gather, gathering, [*a, *b], |block, [a, b]| {
                     put(to_a, block, a);
                     put(to_b, block, b);
                 });
             }
-            (None, from, to) => {
+            (from, to) => {
                 for (row, to) in from.iter().zip(to) {
                     let to = numbers.add(*to);
                     each::<PAIRS, APART, 1>(gather, gathering, [*row], |block, [a]| {

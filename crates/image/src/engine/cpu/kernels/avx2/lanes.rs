@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::fetch::fetch_read;
+use super::fetch::fetch;
 use crate::engine::cpu::kernels::portable;
 
 /// # Safety
@@ -37,12 +37,12 @@ pub(super) unsafe fn split_pairs(from: &[i16], even: &mut [i16], odd: &mut [i16]
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn split_bytes(from: *const u8, even: &mut [u8], odd: &mut [u8]) {
+pub(super) unsafe fn split_bytes(from: *const u8, ahead: usize, even: &mut [u8], odd: &mut [u8]) {
     let n = even.len().min(odd.len());
     let whole = n / 32 * 32;
     let low = _mm256_set1_epi16(0xff);
     for at in (0..whole).step_by(32) {
-        fetch_read(from.wrapping_add(2 * at));
+        fetch(from.wrapping_add(2 * at + ahead));
         // SAFETY: 64 bytes from 2 * at, 32 to each row: inside, since at + 32 <= n.
         unsafe {
             let from = from.add(2 * at).cast::<__m256i>();
@@ -57,7 +57,7 @@ pub(super) unsafe fn split_bytes(from: *const u8, even: &mut [u8], odd: &mut [u8
     }
     // SAFETY: the caller's promise.
     unsafe {
-        portable::split_bytes(from.add(2 * whole), &mut even[whole..n], &mut odd[whole..n]);
+        portable::split_bytes(from.add(2 * whole), 0, &mut even[whole..n], &mut odd[whole..n]);
     }
 }
 

@@ -42,44 +42,21 @@ unsafe fn pairs<const PAIRS: usize, const WORDS: bool>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        match (gathering.matrix, gathering.from, gathering.to) {
-            (Some(matrix), [u, v], [red, green, blue]) => {
-                let to = [numbers.add(*red), numbers.add(*green), numbers.add(*blue)];
-                let [r, g, b] = matrix.rows;
-                let (red, blue) = (_mm512_set1_epi16(r[2]), _mm512_set1_epi16(b[1]));
-                let green = (_mm512_set1_epi16(g[1]), _mm512_set1_epi16(g[2]));
-                let mut offset = [_mm512_setzero_si512(); 3];
-                for colour in 0..3 {
-                    let add = matrix.offset[colour].wrapping_add(gathering.half);
-                    offset[colour] = _mm512_set1_epi16(add);
-                }
-                each::<PAIRS, WORDS, 2>(gather, gathering, [*u, *v], |block, [u, v]| {
-                    let (by_u, by_v) =
-                        (_mm512_mulhrs_epi16(u, green.0), _mm512_mulhrs_epi16(v, green.1));
-                    let all = [
-                        _mm512_mulhrs_epi16(v, red),
-                        _mm512_add_epi16(by_u, by_v),
-                        _mm512_mulhrs_epi16(u, blue),
-                    ];
-                    for colour in 0..3 {
-                        put(to[colour], block, _mm512_add_epi16(all[colour], offset[colour]));
-                    }
-                });
-            }
-            (_, [a, b, c, d, ..], [_, _, _, _, ..]) => {
+        match (gathering.from, gathering.to) {
+            ([a, b, c, d, ..], [_, _, _, _, ..]) => {
                 rows::<PAIRS, WORDS, 4>(gather, gathering, [*a, *b, *c, *d], numbers);
             }
-            (_, [a, b, c], [_, _, _]) => {
+            ([a, b, c], [_, _, _]) => {
                 rows::<PAIRS, WORDS, 3>(gather, gathering, [*a, *b, *c], numbers);
             }
-            (_, [a, b], [_, _]) => rows::<PAIRS, WORDS, 2>(gather, gathering, [*a, *b], numbers),
-            (_, [a], [_]) => rows::<PAIRS, WORDS, 1>(gather, gathering, [*a], numbers),
+            ([a, b], [_, _]) => rows::<PAIRS, WORDS, 2>(gather, gathering, [*a, *b], numbers),
+            ([a], [_]) => rows::<PAIRS, WORDS, 1>(gather, gathering, [*a], numbers),
             _ => {}
         }
     }
 }
 
-/// Rows that become one row each, with a matrix as what luma is in all colours.
+/// Rows that become one row each.
 ///
 /// # Safety
 /// As [`pairs`], with a place for each row.
@@ -97,21 +74,11 @@ unsafe fn rows<const PAIRS: usize, const WORDS: bool, const PARTS: usize>(
     }
     // SAFETY: the caller's promise.
     unsafe {
-        match gathering.matrix {
-            Some(matrix) => {
-                let factor = _mm512_set1_epi16(matrix.rows[0][0]);
-                each::<PAIRS, WORDS, PARTS>(gather, gathering, from, |block, sums| {
-                    for part in 0..PARTS {
-                        put(to[part], block, _mm512_mulhrs_epi16(sums[part], factor));
-                    }
-                });
+        each::<PAIRS, WORDS, PARTS>(gather, gathering, from, |block, sums| {
+            for part in 0..PARTS {
+                put(to[part], block, sums[part]);
             }
-            None => each::<PAIRS, WORDS, PARTS>(gather, gathering, from, |block, sums| {
-                for part in 0..PARTS {
-                    put(to[part], block, sums[part]);
-                }
-            }),
-        }
+        });
     }
 }
 

@@ -26,27 +26,7 @@ pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers:
         let sum = |row: *const u8| unsafe { sum(gather, row, run) };
         // SAFETY: there is room for all runs wherever numbers begin.
         let put = |start: usize, sum| unsafe { vst1q_s16(numbers.add(start + run * RUN), sum) };
-        match (gathering.matrix, gathering.from, gathering.to) {
-            (Some(matrix), [u, v], to @ [_, _, _]) => {
-                let (u, v) = (sum(*u), sum(*v));
-                let [red, green, blue] = matrix.rows;
-                let colours = [
-                    vqrdmulhq_n_s16(v, red[2]),
-                    vaddq_s16(vqrdmulhq_n_s16(u, green[1]), vqrdmulhq_n_s16(v, green[2])),
-                    vqrdmulhq_n_s16(u, blue[1]),
-                ];
-                for (colour, sum) in colours.into_iter().enumerate() {
-                    let add = matrix.offset[colour].wrapping_add(gathering.half);
-                    put(to[colour], vaddq_s16(sum, vdupq_n_s16(add)));
-                }
-            }
-            (Some(matrix), luma, to) => {
-                for (row, to) in luma.iter().zip(to) {
-                    put(*to, vqrdmulhq_n_s16(sum(*row), matrix.rows[0][0]));
-                }
-            }
-            (None, from, to) => from.iter().zip(to).for_each(|(row, to)| put(*to, sum(*row))),
-        }
+        gathering.from.iter().zip(gathering.to).for_each(|(row, to)| put(*to, sum(*row)));
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) unsafe fn split_pairs(from: &[i16], even: &mut [i16], odd: &mut [i16]
 /// # Safety
 /// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn split_bytes(from: *const u8, even: &mut [u8], odd: &mut [u8]) {
+pub(super) unsafe fn split_bytes(from: *const u8, _ahead: usize, even: &mut [u8], odd: &mut [u8]) {
     let n = even.len().min(odd.len());
     let whole = n / 16 * 16;
     for at in (0..whole).step_by(16) {
@@ -42,7 +42,7 @@ pub(super) unsafe fn split_bytes(from: *const u8, even: &mut [u8], odd: &mut [u8
     }
     // SAFETY: the caller's promise.
     unsafe {
-        portable::split_bytes(from.add(2 * whole), &mut even[whole..n], &mut odd[whole..n]);
+        portable::split_bytes(from.add(2 * whole), 0, &mut even[whole..n], &mut odd[whole..n]);
     }
 }
 

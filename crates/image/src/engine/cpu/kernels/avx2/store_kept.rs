@@ -3,10 +3,11 @@
 
 use std::arch::x86_64::*;
 
-use super::fetch::fetch_pixels;
+use super::fetch::fetch_both;
+use super::pixel::{Step, TO_RGB};
 use super::store_bytes::{IN_ORDER, store_colours};
-use crate::engine::cpu::kernels::portable::terms::store_terms as store_few;
-use crate::engine::cpu::kernels::{Out, Tap, Terms};
+use crate::engine::cpu::kernels::portable::kept::store_kept as store_few;
+use crate::engine::cpu::kernels::{Kept, Out, Tap};
 use crate::engine::cpu::scratch::Ring;
 
 /// Pixels that are stored together.
@@ -15,34 +16,33 @@ const PIXELS: usize = 32;
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
-    assert!(terms.are_whole());
+pub(super) unsafe fn store_kept(kept: &Kept<'_>, out: Out) {
+    assert!(kept.are_whole() && kept.matrix.is_to_rgb());
     // SAFETY: the caller's promise, with numbers for every pixel.
     unsafe {
-        match (terms.luma.len(), terms.chroma.len()) {
-            _ if terms.pixels < PIXELS => store_few(terms, out),
-            (..=2, ..=2) => blocks::<2, 2>(terms, out),
-            (3, ..=2) => blocks::<3, 2>(terms, out),
-            (4, ..=2) => blocks::<4, 2>(terms, out),
-            (..=4, ..=4) => blocks::<4, 4>(terms, out),
-            _ => store_few(terms, out),
+        match (kept.luma.len(), kept.chroma.len()) {
+            _ if kept.pixels < PIXELS => store_few(kept, out),
+            (..=2, ..=2) => blocks::<2, 2>(kept, out),
+            (3, ..=2) => blocks::<3, 2>(kept, out),
+            (4, ..=2) => blocks::<4, 2>(kept, out),
+            (..=3, ..=3) => blocks::<3, 3>(kept, out),
+            (..=4, ..=4) => blocks::<4, 4>(kept, out),
+            _ => store_few(kept, out),
         }
     }
 }
 
 /// # Safety
-/// As [`store_terms`], with at most `LUMA` and `CHROMA` rows, as long as there are pixels, and at
+/// As [`store_kept`], with at most `LUMA` and `CHROMA` rows, as long as there are pixels, and at
 /// least 32 of them.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out: Out) {
-    let &Terms { numbers, kept: [kept, r, g, b], luma, chroma, fraction, flip, pixels } = terms;
-    let luma = Weighted::<LUMA>::new(numbers, kept, luma);
-    let (r, g, b) = (
-        Weighted::<CHROMA>::new(numbers, r, chroma),
-        Weighted::<CHROMA>::new(numbers, g, chroma),
-        Weighted::<CHROMA>::new(numbers, b, chroma),
-    );
-    let bits = _mm_cvtsi32_si128(fraction as i32);
+unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(kept: &Kept<'_>, out: Out) {
+    let &Kept { numbers, rings: [y, u, v], luma, chroma, matrix, fraction, flip, pixels, soon } =
+        kept;
+    let y = Weighted::<LUMA>::new(numbers, y, luma);
+    let u = Weighted::<CHROMA>::new(numbers, u, chroma);
+    let v = Weighted::<CHROMA>::new(numbers, v, chroma);
+    let step = Step::new(Some(matrix), fraction);
     let (flips, flip) = (flip != 0, _mm256_set1_epi8(flip as i8));
     let mut at = 0;
     while at < pixels {
@@ -52,11 +52,8 @@ unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out:
         for half in 0..2 {
             let at = here + half * PIXELS / 2;
             // SAFETY: at + 16 numbers are inside.
-            let (y, all) = unsafe { (luma.sum(at), [r.sum(at), g.sum(at), b.sum(at)]) };
-            for colour in 0..3 {
-                let sum = _mm256_add_epi16(y, all[colour]);
-                halves[half][colour] = _mm256_sra_epi16(sum, bits);
-            }
+            let sums = unsafe { [y.sum(at), u.sum(at), v.sum(at)] };
+            halves[half] = step.pixel::<TO_RGB>(sums);
         }
         let mut codes = [_mm256_setzero_si256(); 3];
         for colour in 0..3 {
@@ -66,8 +63,8 @@ unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(terms: &Terms<'_>, out:
                 codes[colour] = _mm256_xor_si256(codes[colour], flip);
             }
         }
-        fetch_pixels::<PIXELS>(out, here);
-        // SAFETY: 32 pixels from `here` on are inside, by the promise of `store_terms`.
+        fetch_both::<PIXELS>(out, here, soon);
+        // SAFETY: 32 pixels from `here` on are inside, by the promise of `store_kept`.
         unsafe { store_colours::<IN_ORDER>(out, here, codes) };
         at += PIXELS;
     }

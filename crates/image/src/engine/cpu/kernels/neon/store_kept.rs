@@ -3,8 +3,9 @@
 
 use std::arch::aarch64::*;
 
-use crate::engine::cpu::kernels::portable::terms::store_terms as store_few;
-use crate::engine::cpu::kernels::{Out, Tap, Terms};
+use super::pixel::{Step, TO_RGB};
+use crate::engine::cpu::kernels::portable::kept::store_kept as store_few;
+use crate::engine::cpu::kernels::{Kept, Out, Tap};
 use crate::engine::cpu::scratch::Ring;
 
 /// Pixels that are stored together.
@@ -13,29 +14,26 @@ const PIXELS: usize = 16;
 /// # Safety
 /// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
-    assert!(terms.are_whole());
-    let &Terms { numbers, kept: [kept, r, g, b], luma, chroma, fraction, flip, pixels } = terms;
+pub(super) unsafe fn store_kept(kept: &Kept<'_>, out: Out) {
+    assert!(kept.are_whole() && kept.matrix.is_to_rgb());
+    let &Kept { numbers, rings: [y, u, v], luma, chroma, matrix, fraction, flip, pixels, .. } =
+        kept;
     if pixels < PIXELS {
         // SAFETY: the caller's promise.
-        return unsafe { store_few(terms, out) };
+        return unsafe { store_few(kept, out) };
     }
-    let (right, flip) = (vdupq_n_s16(-(fraction as i16)), vdupq_n_u8(flip));
+    let step = Step::new(Some(matrix), fraction, flip);
     // SAFETY: callers pass places within the pixels.
-    let sum = |kept: &Ring, taps, at| unsafe { sum(numbers, kept, taps, at) };
+    let sum = |ring: &Ring, taps, at| unsafe { sum(numbers, ring, taps, at) };
+    let numbers_at = |at: usize| {
+        step.pixel::<TO_RGB>([sum(y, luma, at), sum(u, chroma, at), sum(v, chroma, at)])
+    };
     let mut at = 0;
     while at < pixels {
         // The last one ends with the row and may store some pixels again.
         let here = at.min(pixels - PIXELS);
-        let halves = [here, here + PIXELS / 2];
-        let luma = halves.map(|at| sum(kept, luma, at));
-        let codes = [r, g, b].map(|kept| {
-            let [low, high] = [0, 1].map(|half| {
-                let sum = vaddq_s16(luma[half], sum(kept, chroma, halves[half]));
-                vshlq_s16(sum, right)
-            });
-            veorq_u8(vqmovun_high_s16(vqmovun_s16(low), high), flip)
-        });
+        let (low, high) = (numbers_at(here), numbers_at(here + PIXELS / 2));
+        let codes = [0, 1, 2].map(|colour| step.codes(low[colour], high[colour]));
         let [red, green, blue] = codes;
         // SAFETY: room for sixteen pixels from `here` on.
         unsafe {
@@ -63,11 +61,11 @@ pub(super) unsafe fn store_terms(terms: &Terms<'_>, out: Out) {
 /// Rows must have as many from `at` on.
 #[target_feature(enable = "neon")]
 #[inline]
-unsafe fn sum(numbers: &[i16], kept: &Ring, taps: &[Tap], at: usize) -> int16x8_t {
+unsafe fn sum(numbers: &[i16], ring: &Ring, taps: &[Tap], at: usize) -> int16x8_t {
     let mut sum = vdupq_n_s16(0);
     for tap in taps {
         // SAFETY: the caller's promise.
-        let row = unsafe { vld1q_s16(numbers.as_ptr().add(kept.place(tap.row) + at)) };
+        let row = unsafe { vld1q_s16(numbers.as_ptr().add(ring.place(tap.row) + at)) };
         sum = vaddq_s16(sum, vqrdmulhq_n_s16(row, tap.narrow()));
     }
     sum
