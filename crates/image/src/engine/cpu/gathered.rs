@@ -181,16 +181,17 @@ impl Strip<'_> {
         let ([luma, chroma], Some(matrix)) = (&gathered.sets[..], &pass.matrix) else { return };
         let Some((first, strides)) = ending.out else { return };
         let pixels = tile.outputs.len();
-        let bytes = gathered.dealt.as_ref().map_or(luma.read.end, Dealt::read);
-        let mut rows = [std::ptr::null(); SOON];
-        let mut count = 0;
+        // Whole lines for each run of as many pixels as a line has bytes.
+        let step = gathered.dealt.as_ref().map_or(luma.read.end, Dealt::read).div_ceil(pixels);
+        let (mut lines, mut count) = ([std::ptr::null(); SOON], 0);
         for (set, needed) in gathered.sets.iter().zip(needed) {
-            for row in needed.soon() {
-                for plane in set.planes() {
-                    if let (Some(place), Some(plane)) =
-                        (rows.get_mut(count), self.source.get(plane))
-                    {
-                        *place = plane.row(row as usize).cast_const();
+            let rows = needed.soon().flat_map(|row| set.planes().map(move |plane| (plane, row)));
+            for (plane, row) in rows {
+                let Some(plane) = self.source.get(plane) else { continue };
+                let first = plane.row(row as usize).cast_const();
+                for line in 0..step {
+                    if let Some(place) = lines.get_mut(count) {
+                        *place = first.wrapping_add(LINE * line);
                         count += 1;
                     }
                 }
@@ -206,12 +207,15 @@ impl Strip<'_> {
             fraction: pass.fraction,
             flip: pass.flip(),
             pixels,
-            soon: Soon { rows: &rows[..count], lines: bytes.div_ceil(pixels) },
+            soon: Soon { lines: &lines[..count], step },
         };
         // SAFETY: the content rectangle is inside the destination, which is held to write.
         unsafe { (self.kernels.store_kept)(&kept, first.down(row, strides)) };
     }
 }
 
-/// Most source rows that are fetched while an output row is stored.
-const SOON: usize = 4;
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+
+/// Most lines that are fetched while as many pixels are stored.
+const SOON: usize = 16;

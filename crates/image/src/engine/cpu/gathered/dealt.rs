@@ -10,6 +10,7 @@ use super::Gathered;
 use super::set::Set;
 use crate::component::{Component, components};
 use crate::engine::cpu::feed::{Feed, Shape};
+use crate::engine::cpu::kernels::Gather;
 use crate::engine::cpu::strip::Strip;
 use crate::held::PlaneAddress;
 
@@ -38,6 +39,19 @@ impl Dealt {
     /// Whether rows of a picture are dealt out.
     pub(super) fn are(feeds: &[Feed]) -> bool {
         matches!(feeds, [Feed { shape: Shape::LumaChroma { .. }, .. }])
+    }
+
+    /// Whether dealing out takes less time than columns do. As every source row is resized along, of
+    /// which there are more than output rows if the picture shrinks, that is where rows are long: columns
+    /// of those lie too far from each other for the first cache.
+    pub(super) fn pays(gather: &Gather, outputs: usize) -> bool {
+        let samples = gather.read().len() / usize::from(gather.step);
+        let fewest = match gather.pairs {
+            1 => 0,
+            _ if 20 * samples <= 29 * outputs => 900,
+            _ => 1500,
+        };
+        outputs >= fewest.max(gather.way.dealt)
     }
 
     /// Bytes of a group in each of the rows that it comes to.

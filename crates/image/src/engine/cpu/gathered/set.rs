@@ -81,6 +81,9 @@ impl Set {
         let mut ways = ways.iter().filter(|way| rows <= way.rows);
         let tables = |way: &Way| tables(across, step, row_bytes, *way).filter(exact);
         let gather = ways.find_map(tables)?;
+        if Dealt::are(feeds) && !Dealt::pays(&gather, across.first.len()) {
+            return None;
+        }
         let parts = outs.iter().map(|&index| (source[index].plane, source[index].first)).collect();
         let firsts = || outs.iter().map(|&index| source[index].first);
         let read = gather.read();

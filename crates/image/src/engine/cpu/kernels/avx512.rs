@@ -31,6 +31,7 @@ const BYTES: Way = Way {
     pairs: 2,
     rows: 10,
     outputs: 64,
+    dealt: 64,
     together: 4,
 };
 

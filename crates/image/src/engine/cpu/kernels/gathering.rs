@@ -20,8 +20,9 @@ pub(crate) struct Way {
     pub(crate) pairs: usize,
     /// Most source rows of an output row, for the same reason.
     pub(crate) rows: usize,
-    /// Fewest outputs of a row.
+    /// Fewest outputs of a row, and of one that is dealt out first.
     pub(crate) outputs: usize,
+    pub(crate) dealt: usize,
     /// Most rows of one component that share what is read of the tables.
     pub(crate) together: u32,
 }
@@ -51,6 +52,7 @@ impl Way {
         pairs: 2,
         rows: 4,
         outputs: 1,
+        dealt: 2000,
         together: 2,
     };
 
@@ -265,12 +267,12 @@ pub(crate) struct Kept<'a> {
     pub(crate) soon: Soon<'a>,
 }
 
-/// Source rows that are read soon, and may be fetched while others are stored.
+/// Lines of source rows that are read soon, and may be fetched while others are stored.
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others fetch nothing"))]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Soon<'a> {
-    /// Where they begin.
-    pub(crate) rows: &'a [*const u8],
-    /// Lines of the cache of each of them for every 64 pixels.
-    pub(crate) lines: usize,
+    /// Lines that the first 64 pixels are made of.
+    pub(crate) lines: &'a [*const u8],
+    /// Bytes from each of them to that for the next pixel.
+    pub(crate) step: usize,
 }

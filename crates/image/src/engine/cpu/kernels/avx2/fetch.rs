@@ -68,9 +68,9 @@ pub(in crate::engine::cpu::kernels) fn fetch_both<const PIXELS: usize>(
     soon: Soon<'_>,
 ) {
     fetch_pixels::<PIXELS>(out, at);
-    for row in soon.rows {
-        for line in 0..(soon.lines * PIXELS).div_ceil(LINE) {
-            fetch(row.wrapping_add(soon.lines * at + LINE * line));
+    if PIXELS >= LINE || at.is_multiple_of(LINE) {
+        for line in soon.lines {
+            fetch(line.wrapping_add(soon.step * at));
         }
     }
 }

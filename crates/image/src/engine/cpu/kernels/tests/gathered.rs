@@ -125,7 +125,7 @@ fn kept_rows_are_stored() {
         for (luma, chroma) in counts {
             let mask = luma.max(chroma).next_power_of_two() - 1;
             let ring = |at: usize| Ring { start: at * 16 * stride, stride, mask };
-            let rows = [numbers.as_ptr().cast(); 2];
+            let lines = [numbers.as_ptr().cast(); 2];
             let kept = Kept {
                 numbers: &numbers,
                 // In no order, as they may lie in the scratch memory.
@@ -136,7 +136,7 @@ fn kept_rows_are_stored() {
                 fraction: 5,
                 flip: if luma == 3 { 0x80 } else { 0 },
                 pixels: len,
-                soon: Soon { rows: &rows[..luma % 3], lines: 2 },
+                soon: Soon { lines: &lines[..luma % 3], step: 2 },
             };
             for packed in [Some(false), Some(true), None] {
                 // SAFETY: the kernels are those of this processor, and there is room.
