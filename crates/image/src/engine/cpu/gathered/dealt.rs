@@ -41,17 +41,13 @@ impl Dealt {
         matches!(feeds, [Feed { shape: Shape::LumaChroma { .. }, .. }])
     }
 
-    /// Whether dealing out takes less time than columns do. As every source row is resized along, of
-    /// which there are more than output rows if the picture shrinks, that is where rows are long: columns
-    /// of those lie too far from each other for the first cache.
+    /// Whether dealing out takes less time than columns do. Every source row is resized along, and if the
+    /// picture shrinks there are more of them than output rows: a little is enough, and rows must be long.
     pub(super) fn pays(gather: &Gather, outputs: usize) -> bool {
+        const LONG: usize = 900;
         let samples = gather.read().len() / usize::from(gather.step);
-        let fewest = match gather.pairs {
-            1 => 0,
-            _ if 20 * samples <= 29 * outputs => 900,
-            _ => 1500,
-        };
-        outputs >= fewest.max(gather.way.dealt)
+        let shrinks_little = outputs >= LONG && 2 * samples <= 3 * outputs;
+        outputs >= gather.way.dealt && (gather.pairs == 1 || shrinks_little)
     }
 
     /// Bytes of a group in each of the rows that it comes to.

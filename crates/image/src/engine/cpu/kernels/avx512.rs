@@ -44,7 +44,7 @@ const FEW_WORDS: Way = Way { pairs: 1, ..WORDS };
 
 pub(crate) static KERNELS: Kernels = Kernels {
     name: "avx512",
-    band: band::band::<4, 4>,
+    band: band::band::<4, 4, 0>,
     horizontal: horizontal::horizontal,
     weighted: weighted::weighted,
     ways: &[BYTES, WORDS, Way::NARROW, Way::APART],
@@ -55,11 +55,14 @@ pub(crate) static KERNELS: Kernels = Kernels {
     ..avx2::KERNELS
 };
 
+/// Pages that such a processor finds without delay, wherever they are, beside those of all else in use.
+const PAGES: usize = 56;
+
 /// For processors that do the halves of long vectors one after the other: columns of short ones are
 /// faster there than more than two samples that are gathered as words, and long ones pay for fewer rows.
 pub(crate) static ZEN4: Kernels = Kernels {
     name: "zen4",
-    band: band::band::<1, 2>,
+    band: band::band::<1, 2, PAGES>,
     mixed: mixed::mixed::<true>,
     ways: &[BYTES, FEW_WORDS, Way::NARROW, Way::APART],
     ..KERNELS

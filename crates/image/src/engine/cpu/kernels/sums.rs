@@ -175,11 +175,16 @@ impl<'a> Band<'a> {
         [self.lane(0).taps, self.lane(self.ends.len().saturating_sub(1)).taps]
     }
 
-    /// Bytes from the first to the last source row.
-    pub(super) fn reach(&self) -> usize {
+    /// Source rows from the first to the last.
+    pub(super) fn rows(&self) -> usize {
         let rows = |taps: &[Tap]| Some((taps.first()?.row, taps.last()?.row));
         let [Some(one), Some(other)] = self.outer().map(rows) else { return 0 };
-        (one.1.max(other.1) - one.0.min(other.0)) as usize * self.sum.stride
+        (one.1.max(other.1) - one.0.min(other.0)) as usize
+    }
+
+    /// Bytes from the first to the last source row.
+    pub(super) fn reach(&self) -> usize {
+        self.rows() * self.sum.stride
     }
 
     /// Source rows from one sum to the next, rounded up.

@@ -8,12 +8,13 @@ use crate::engine::cpu::kernels::portable::even_of;
 use crate::engine::cpu::kernels::{Band, Steps, avx2};
 
 /// With vectors that are twice as long from `NEAR` source rows for each of the output on, or from `FAR`
-/// on where these are far from each other.
+/// on where these are far from each other: neither near for all processors, nor `ROWS` or fewer, each of
+/// which may be in another page.
 ///
 /// # Safety
 /// The processor must have AVX-512; see [`super::Kernels`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-pub(super) unsafe fn band<const NEAR: usize, const FAR: usize>(
+pub(super) unsafe fn band<const NEAR: usize, const FAR: usize, const ROWS: usize>(
     band: &Band<'_>,
     rows: &mut [i16],
     stride: usize,
@@ -30,7 +31,7 @@ pub(super) unsafe fn band<const NEAR: usize, const FAR: usize>(
         return unsafe { paired::columns(band, pairs, (rows, stride), columns) };
     }
     let whole = n & !1;
-    let is_near = band.reach() <= avx2::NEAR;
+    let is_near = band.reach() <= avx2::NEAR || band.rows() <= ROWS;
     let fewest = if is_near { NEAR } else { FAR };
     let pays = |steps: &&Steps<'_>| {
         !band.sum.wide && whole >= BLOCK && steps.count() >= fewest * band.ends.len()
