@@ -27,7 +27,12 @@ impl Strip<'_> {
             return false;
         };
         let pixels = tile.outputs.len();
-        let coloured = Coloured { from: ending.parts(numbers, pixels), mixture, pixels };
+        let coloured = Coloured {
+            from: ending.parts(numbers, pixels),
+            mixture,
+            pixels,
+            around: ending.around,
+        };
         let out = first.down(row, *strides);
         // SAFETY: the content rectangle is inside the destination, which is held to write.
         unsafe {
@@ -95,7 +100,7 @@ impl Strip<'_> {
     unsafe fn store_coloured(&self, from: [&[i16]; 3], pixels: usize, (left, row): (usize, usize)) {
         let Some((mixture, real)) = &self.pass.mixture else { return };
         let Some((out, _)) = self.out(left, row) else { return };
-        let coloured = Coloured { from, mixture, pixels };
+        let coloured = Coloured { from, mixture, pixels, around: self.goes_around() };
         // SAFETY: the content rectangle is inside the destination, which is held to write.
         unsafe { (self.kernels.store_coloured)(coloured, *real, out) };
     }

@@ -7,6 +7,10 @@ use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::{Columns, Finished, Out};
 use crate::engine::cpu::prepare::{How, Store, Tile};
 use crate::engine::cpu::strip::{Strip, parts};
+use crate::held::PlaneAddress;
+
+/// Bytes of a destination that no cache has room for, beside all that others keep there.
+const LARGE: usize = 24 << 20;
 
 /// Where the rows of a tile come from and go to.
 pub(super) struct Ending {
@@ -15,6 +19,8 @@ pub(super) struct Ending {
     /// Where red, green and blue of the first row are stored, and bytes from one row to the next.
     pub(super) out: Option<(Out, [usize; 3])>,
     flip: u8,
+    /// Whether rows are stored around the caches.
+    pub(super) around: bool,
 }
 
 impl Ending {
@@ -85,7 +91,18 @@ impl Strip<'_> {
     /// time of small pictures.
     pub(super) fn ending(&self, tile: &Tile) -> Ending {
         let out = self.out(self.pass.left + tile.outputs.start, 0);
-        Ending { from: self.before_matrix(), out, flip: self.pass.flip() }
+        Ending {
+            from: self.before_matrix(),
+            out,
+            flip: self.pass.flip(),
+            around: self.goes_around(),
+        }
+    }
+
+    /// Whether what is stored may go around the caches, which have no room for it.
+    pub(super) fn goes_around(&self) -> bool {
+        let bytes = |plane: &PlaneAddress| plane.rows() * plane.row_bytes();
+        self.target.iter().map(bytes).sum::<usize>() >= LARGE
     }
 
     /// Puts a row through the matrix and stores it.

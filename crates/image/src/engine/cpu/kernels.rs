@@ -109,6 +109,10 @@ pub(crate) struct Coloured<'a> {
     pub(crate) from: [&'a [i16]; 3],
     pub(crate) mixture: &'a Mixture,
     pub(crate) pixels: usize,
+    /// Whether they may be stored around the caches, which have no room for them: nobody else may look
+    /// at them before `settle`.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others do not"))]
+    pub(crate) around: bool,
 }
 
 /// The element types that need arithmetic before they are stored.
@@ -291,6 +295,8 @@ pub(crate) struct Kernels {
     pub(crate) store_real: unsafe fn(Finished<'_>, &Scale, Real, *mut u8),
     /// Rows through a matrix, as scaled numbers.
     pub(crate) store_coloured: unsafe fn(Coloured<'_>, Real, Out),
+    /// Waits until what this thread stored can be seen by all.
+    pub(crate) settle: unsafe fn(),
     /// The pattern over as many bytes, the last time perhaps not all of it.
     pub(crate) fill: unsafe fn(&Pattern, *mut u8, usize),
     /// What is summed in floating point.

@@ -34,6 +34,20 @@ impl Strip<'_> {
     /// The planes must be held, the source's to read and the destination's to write, and be those
     /// of images of the kind that the pass was prepared for. No other thread makes these rows.
     pub(crate) unsafe fn run(&self, workspace: &mut Workspace) {
+        // SAFETY: the caller's promise; the kernels are those of this processor.
+        unsafe {
+            self.make(workspace);
+            if self.goes_around() {
+                (self.kernels.settle)();
+            }
+        }
+    }
+
+    /// Makes them; what is stored may not be seen by others yet.
+    ///
+    /// # Safety
+    /// As [`Strip::run`].
+    unsafe fn make(&self, workspace: &mut Workspace) {
         let (pass, rows) = (self.pass, self.rows.clone());
         let (numbers, picked) = workspace.parts(pass);
         for numbers in numbers.chunks_mut(pass.scratch.len.max(1)) {

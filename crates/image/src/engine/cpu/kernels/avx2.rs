@@ -6,7 +6,7 @@
 
 use std::arch::is_x86_feature_detected;
 
-use super::{Kernels, Way};
+use super::{Kernels, Way, portable};
 
 mod band;
 mod between;
@@ -63,6 +63,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
     store_coloured: store_coloured::store_coloured,
+    settle: portable::coloured::settle,
     fill: fill::fill,
     precise: precise::PRECISE,
 };

@@ -52,6 +52,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     mixed: mixed::mixed::<false>,
     store_kept: store_kept::store_kept,
     store_coloured: store_coloured::store_coloured,
+    settle: store_coloured::settle,
     ..avx2::KERNELS
 };
 

@@ -54,6 +54,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     store_bytes: store_bytes::store_bytes,
     store_real: store_real::store_real,
     store_coloured: store_coloured::store_coloured,
+    settle: portable::coloured::settle,
     fill: portable::fill::fill,
     precise: portable::precise::PRECISE,
 };

@@ -43,6 +43,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     store_bytes,
     store_real,
     store_coloured: coloured::store_coloured,
+    settle: coloured::settle,
     fill: fill::fill,
     precise: precise::PRECISE,
 };

@@ -15,7 +15,7 @@ const PIXELS: usize = 16;
 /// The processor must have AVX2, FMA and F16C; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out) {
-    let Coloured { from, mixture, pixels } = coloured;
+    let Coloured { from, mixture, pixels, .. } = coloured;
     for part in from {
         assert!(part.len() >= pixels);
     }

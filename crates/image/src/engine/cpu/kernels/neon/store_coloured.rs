@@ -14,7 +14,7 @@ const PIXELS: usize = 8;
 /// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out) {
-    let Coloured { from, mixture, pixels } = coloured;
+    let Coloured { from, mixture, pixels, .. } = coloured;
     for part in from {
         assert!(part.len() >= pixels);
     }

@@ -25,7 +25,7 @@ pub(crate) unsafe fn store_coloured(coloured: Coloured<'_>, real: Real, out: Out
 /// See [`Kernels`](crate::engine::cpu::kernels::Kernels).
 #[inline(always)]
 unsafe fn each_coloured<T>(coloured: Coloured<'_>, out: Out, store: impl Fn(f32) -> T) {
-    let Coloured { from, mixture, pixels } = coloured;
+    let Coloured { from, mixture, pixels, .. } = coloured;
     let packed = if mixture.alpha.is_some() { 4 } else { 3 };
     for colour in 0..3 {
         let [x, y, z] = mixture.shares[colour];
@@ -53,3 +53,9 @@ unsafe fn each_coloured<T>(coloured: Coloured<'_>, out: Out, store: impl Fn(f32)
         }
     }
 }
+
+/// Plain stores need nothing.
+///
+/// # Safety
+/// None is needed; the type is that of the table.
+pub(crate) unsafe fn settle() {}

@@ -268,19 +268,27 @@ fn rows_become_colours_with_a_point() {
         LENGTHS.iter().flat_map(|len| [(*len, &without_alpha), (*len, &with_alpha)])
     {
         let parts = [11, 12, 13].map(|seed| numbers(len, seed, 32_640));
-        let coloured = Coloured { from: [&parts[0], &parts[1], &parts[2]], mixture, pixels: len };
+        let coloured = Coloured {
+            from: [&parts[0], &parts[1], &parts[2]],
+            mixture,
+            pixels: len,
+            around: len % 3 != 0,
+        };
         for real in [Real::F32, Real::F16, Real::Bf16, Real::U8, Real::I8] {
             for packed in [Some(false), Some(true), None] {
+                // Lines of the cache begin with the same pixel in all planes, the first with any.
+                let stride = (4 * len).next_multiple_of(64);
                 // SAFETY: there is room for four elements of up to four bytes for each pixel.
                 both(&format!("{real:?}, packed {packed:?}"), |kernels| unsafe {
-                    let mut out = vec![9u8; 4 * 4 * len];
-                    let first = out.as_mut_ptr();
-                    let plane = |index: usize| first.wrapping_add(index * 4 * len);
+                    let mut out = vec![9u8; 4 * stride + 64];
+                    let first = out.as_mut_ptr().wrapping_add(4 * (len % 16));
+                    let plane = |index: usize| first.wrapping_add(index * stride);
                     let to = match packed {
                         Some(blue_first) => Out::Packed { at: first, blue_first },
                         None => Out::Planes([plane(0), plane(1), plane(2)]),
                     };
                     (kernels.store_coloured)(coloured, real, to);
+                    (kernels.settle)();
                     out
                 });
             }
