@@ -233,7 +233,12 @@ pub(crate) struct FixedMatrix {
     pub(crate) rows: [[i16; 3]; 3],
     /// In the units of the result.
     pub(crate) offset: [i16; 3],
+    /// The same for chroma that is as much above as below zero: of luma alone.
+    pub(crate) luma_offset: i16,
 }
+
+/// The code of chroma that has no colour.
+pub(crate) const MIDDLE: f64 = 128.0;
 
 /// Bits after the point that a matrix costs.
 pub(crate) const MATRIX_COST: u32 = 2;
@@ -241,9 +246,11 @@ pub(crate) const MATRIX_COST: u32 = 2;
 impl FixedMatrix {
     pub(crate) fn new(matrix: &Matrix, fraction: u32) -> FixedMatrix {
         let unit = f64::from(1u32 << (fraction - MATRIX_COST));
+        let chroma = matrix.rows[0][1] + matrix.rows[0][2];
         FixedMatrix {
             rows: matrix.rows.map(|row| row.map(|factor| (factor * 8192.0).round() as i16)),
             offset: matrix.offset.map(|offset| (offset * unit).round() as i16),
+            luma_offset: ((matrix.offset[0] + MIDDLE * chroma) * unit).round() as i16,
         }
     }
 

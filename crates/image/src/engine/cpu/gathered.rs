@@ -12,8 +12,8 @@ use smallvec::SmallVec;
 
 use crate::engine::cpu::feed::Feed;
 use crate::engine::cpu::finish::Ending;
-use crate::engine::cpu::fixed::FixedMatrix;
-use crate::engine::cpu::kernels::{Gathering, Kept, MOST_ROWS, Place, Soon};
+use crate::engine::cpu::fixed::{FixedMatrix, MATRIX_COST, MIDDLE};
+use crate::engine::cpu::kernels::{Gathering, Kept, MOST_ROWS, Place, Soon, Then};
 use crate::engine::cpu::prepare::{Store, Tile, is_rgb_bytes};
 use crate::engine::cpu::strip::Strip;
 use crate::held::PlaneAddress;
@@ -30,8 +30,10 @@ pub(crate) use set::{Set, find};
 #[derive(Debug)]
 pub(crate) struct Gathered {
     pub(crate) sets: Vec<Set>,
-    /// Whether one kernel sums kept rows of luma and chroma, puts them through the matrix and stores
-    /// them.
+    /// Whether one kernel sums kept rows, puts them through the matrix and stores them. Kept are what luma
+    /// is in all colours then, with the five bits of the matrix, and chroma as much above as below zero.
+    /// Sums of luma lose one of the last of these bits and a half for each row: less than half of a code for
+    /// as many rows as there are ways for, which bytes have room for.
     pub(crate) at_once: bool,
     /// Where rows are dealt out first.
     pub(crate) dealt: Option<Dealt>,
@@ -40,13 +42,21 @@ pub(crate) struct Gathered {
 impl Gathered {
     pub(crate) fn new(
         feeds: &[Feed],
-        sets: Vec<Set>,
+        mut sets: Vec<Set>,
         matrix: Option<&FixedMatrix>,
         stores: &[Store],
     ) -> Gathered {
-        let at_once = matrix.is_some_and(FixedMatrix::is_to_rgb)
-            && is_rgb_bytes(stores)
-            && matches!(&sets[..], [luma, chroma] if luma.outs == [0] && chroma.outs == [1, 2]);
+        let matrix = matrix.filter(|matrix| matrix.is_to_rgb() && is_rgb_bytes(stores));
+        let at_once = match (&mut sets[..], matrix) {
+            ([luma, chroma], Some(matrix)) if luma.outs == [0] && chroma.outs == [1, 2] => {
+                let half = 1 << Kept::FRACTION >> 1;
+                let factor = matrix.rows[0][0];
+                luma.then = Then::Times { factor, add: matrix.luma_offset + half };
+                chroma.then = Then::Plus(-((MIDDLE as i16) << (Kept::FRACTION + MATRIX_COST)));
+                true
+            }
+            _ => false,
+        };
         let dealt = Dealt::new(feeds, &sets);
         Gathered { sets, at_once, dealt }
     }
@@ -140,7 +150,8 @@ impl Strip<'_> {
                 outs += 1;
             }
         }
-        let gathering = Gathering { from: &from[..parts], to: &to[..outs], ahead };
+        let (from, to) = (&from[..parts], &to[..outs]);
+        let gathering = Gathering { from, to, then: set.then, ahead };
         // SAFETY: windows lie inside rows of held planes.
         unsafe { (self.kernels.gather)(&set.gather, &gathering, numbers) };
     }
@@ -204,7 +215,6 @@ impl Strip<'_> {
             luma: taps(luma),
             chroma: taps(chroma),
             matrix,
-            fraction: pass.fraction,
             flip: pass.flip(),
             pixels,
             soon: Soon { lines: &lines[..count], step },

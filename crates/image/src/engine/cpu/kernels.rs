@@ -23,7 +23,7 @@ pub(crate) mod neon;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use gathering::{Gather, Gathering, Kept, MOST_ROWS, Samples, Soon, Way};
+pub(crate) use gathering::{Gather, Gathering, Kept, MOST_ROWS, Samples, Soon, Then, Way};
 pub(crate) use precise::Precise;
 pub(crate) use sums::{BELOW, Band, Pairs, Share, Steps, Sum, Tap};
 pub(crate) use uniform::{End, Uniform};
@@ -266,7 +266,7 @@ pub(crate) struct Kernels {
     /// How samples can be gathered, the quickest first.
     pub(crate) ways: &'static [Way],
     /// Samples of rows of bytes, gathered and summed into as many rows of numbers with seven bits
-    /// after the point.
+    /// after the point, or what is made of these then.
     pub(crate) gather: unsafe fn(&Gather, &Gathering<'_>, &mut [i16]),
     /// Each output is the sum of four bytes of every row, which begin two further along than those
     /// of the output before: along the row first, then of all rows, products rounded one by one.

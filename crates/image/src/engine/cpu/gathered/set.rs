@@ -6,7 +6,7 @@ use super::dealt::Dealt;
 use crate::component::Component;
 use crate::engine::cpu::feed::Feed;
 use crate::engine::cpu::fixed::rounded;
-use crate::engine::cpu::kernels::{Gather, Samples, Way};
+use crate::engine::cpu::kernels::{Gather, Samples, Then, Way};
 use crate::engine::cpu::loss::uneven;
 use crate::held::PlaneAddress;
 use crate::taps::Taps;
@@ -21,6 +21,8 @@ pub(crate) struct Set {
     /// The kept rows that they become.
     pub(crate) outs: Vec<usize>,
     pub(crate) gather: Gather,
+    /// What becomes of sums before they are kept.
+    pub(super) then: Then,
     /// Bytes of rows from the first that is read to the last.
     pub(super) read: Range<usize>,
     /// Source rows that are kept, one more than an output row needs: a power of two.
@@ -88,7 +90,8 @@ impl Set {
         let firsts = || outs.iter().map(|&index| source[index].first);
         let read = gather.read();
         let read = read.start + firsts().min()?..read.end + firsts().max()?;
-        Some(Set { feed, parts, outs, gather, read, kept: (rows + 1).next_power_of_two() })
+        let then = Then::Nothing;
+        Some(Set { feed, parts, outs, gather, then, read, kept: (rows + 1).next_power_of_two() })
     }
 
     /// The planes that are read.

@@ -183,6 +183,10 @@ impl Deref for Tables {
 }
 
 impl Kept<'_> {
+    /// Bits after the point of luma, and of red, green and blue; chroma has as many more as a matrix
+    /// costs.
+    pub(crate) const FRACTION: u32 = 5;
+
     /// Whether all rows have numbers for all pixels.
     #[inline]
     pub(crate) fn are_whole(&self) -> bool {
@@ -240,9 +244,23 @@ impl Gather {
 pub(crate) struct Gathering<'a> {
     pub(crate) from: &'a [*const u8],
     pub(crate) to: &'a [usize],
+    pub(crate) then: Then,
     /// Bytes from each row to one that is wanted soon, which may be fetched already.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others fetch nothing"))]
     pub(crate) ahead: usize,
+}
+
+/// What becomes of sums before they are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    Nothing,
+    /// They are multiplied as a matrix does it, and something is added.
+    Times {
+        factor: i16,
+        add: i16,
+    },
+    /// Something is added.
+    Plus(i16),
 }
 
 /// Most source rows of any [`Way`].
@@ -253,15 +271,14 @@ pub(crate) const MOST_ROWS: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Kept<'a> {
     pub(crate) numbers: &'a [i16],
-    /// Where rows of luma are, and those of chroma of both kinds.
+    /// Where rows are of what luma is in all colours, half of a code with it, and those of chroma of both
+    /// kinds, as much above as below zero.
     pub(crate) rings: [&'a Ring; 3],
     /// Up to [`MOST_ROWS`] rows of each.
     pub(crate) luma: &'a [Tap],
     pub(crate) chroma: &'a [Tap],
     /// To red, green and blue.
     pub(crate) matrix: &'a FixedMatrix,
-    /// Bits after the point of these.
-    pub(crate) fraction: u32,
     pub(crate) flip: u8,
     pub(crate) pixels: usize,
     pub(crate) soon: Soon<'a>,

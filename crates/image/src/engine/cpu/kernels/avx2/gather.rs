@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 
 use crate::engine::cpu::fixed::LANES;
 use crate::engine::cpu::kernels::portable::gather::gather as gather_any;
-use crate::engine::cpu::kernels::{Gather, Gathering, Way};
+use crate::engine::cpu::kernels::{Gather, Gathering, Then, Way};
 
 /// # Safety
 /// The processor must have AVX2; see [`super::Kernels`].
@@ -38,19 +38,49 @@ unsafe fn gather_pairs<const PAIRS: usize, const APART: bool>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
+        match gathering.then {
+            Then::Nothing => rows::<PAIRS, APART>(gather, gathering, numbers, |sum| sum),
+            Then::Times { factor, add } => {
+                let (factor, add) = (_mm256_set1_epi16(factor), _mm256_set1_epi16(add));
+                rows::<PAIRS, APART>(gather, gathering, numbers, |sum| {
+                    _mm256_add_epi16(_mm256_mulhrs_epi16(sum, factor), add)
+                });
+            }
+            Then::Plus(add) => {
+                let add = _mm256_set1_epi16(add);
+                rows::<PAIRS, APART>(gather, gathering, numbers, |sum| _mm256_add_epi16(sum, add));
+            }
+        }
+    }
+}
+
+/// Rows two at a time.
+///
+/// # Safety
+/// As [`gather_pairs`].
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+unsafe fn rows<const PAIRS: usize, const APART: bool>(
+    gather: &Gather,
+    gathering: &Gathering<'_>,
+    numbers: *mut i16,
+    then: impl Fn(__m256i) -> __m256i,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
         match (gathering.from, gathering.to) {
             ([a, b], [to_a, to_b]) => {
                 let (to_a, to_b) = (numbers.add(*to_a), numbers.add(*to_b));
                 each::<PAIRS, APART, 2>(gather, gathering, [*a, *b], |block, [a, b]| {
-                    put(to_a, block, a);
-                    put(to_b, block, b);
+                    put(to_a, block, then(a));
+                    put(to_b, block, then(b));
                 });
             }
             (from, to) => {
                 for (row, to) in from.iter().zip(to) {
                     let to = numbers.add(*to);
                     each::<PAIRS, APART, 1>(gather, gathering, [*row], |block, [a]| {
-                        put(to, block, a)
+                        put(to, block, then(a));
                     });
                 }
             }

@@ -4,7 +4,6 @@
 use std::arch::x86_64::*;
 
 use super::fetch::fetch_both;
-use super::pixel::{Step, TO_RGB};
 use super::store_bytes::{IN_ORDER, store_colours};
 use crate::engine::cpu::kernels::portable::kept::store_kept as store_few;
 use crate::engine::cpu::kernels::{Kept, Out, Tap};
@@ -17,33 +16,51 @@ const PIXELS: usize = 32;
 /// The processor must have AVX2; see [`super::Kernels`].
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) unsafe fn store_kept(kept: &Kept<'_>, out: Out) {
-    assert!(kept.are_whole() && kept.matrix.is_to_rgb());
+    assert!(kept.are_whole());
     // SAFETY: the caller's promise, with numbers for every pixel.
+    unsafe {
+        match kept.flip {
+            0 => rows::<false>(kept, out),
+            _ => rows::<true>(kept, out),
+        }
+    }
+}
+
+/// Most bytes are combined with nothing, and what does nothing costs as well.
+///
+/// # Safety
+/// As [`store_kept`], with rows as long as there are pixels.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn rows<const FLIP: bool>(kept: &Kept<'_>, out: Out) {
+    // SAFETY: the caller's promise.
     unsafe {
         match (kept.luma.len(), kept.chroma.len()) {
             _ if kept.pixels < PIXELS => store_few(kept, out),
-            (..=2, ..=2) => blocks::<2, 2>(kept, out),
-            (3, ..=2) => blocks::<3, 2>(kept, out),
-            (4, ..=2) => blocks::<4, 2>(kept, out),
-            (..=3, ..=3) => blocks::<3, 3>(kept, out),
-            (..=4, ..=4) => blocks::<4, 4>(kept, out),
+            (..=2, ..=2) => blocks::<2, 2, FLIP>(kept, out),
+            (3, ..=2) => blocks::<3, 2, FLIP>(kept, out),
+            (4, ..=2) => blocks::<4, 2, FLIP>(kept, out),
+            (..=3, ..=3) => blocks::<3, 3, FLIP>(kept, out),
+            (..=4, ..=4) => blocks::<4, 4, FLIP>(kept, out),
             _ => store_few(kept, out),
         }
     }
 }
 
 /// # Safety
-/// As [`store_kept`], with at most `LUMA` and `CHROMA` rows, as long as there are pixels, and at
-/// least 32 of them.
+/// As [`rows`], with at most `LUMA` and `CHROMA` of them, and at least 32 pixels.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(kept: &Kept<'_>, out: Out) {
-    let &Kept { numbers, rings: [y, u, v], luma, chroma, matrix, fraction, flip, pixels, soon } =
-        kept;
+unsafe fn blocks<const LUMA: usize, const CHROMA: usize, const FLIP: bool>(
+    kept: &Kept<'_>,
+    out: Out,
+) {
+    let &Kept { numbers, rings: [y, u, v], luma, chroma, matrix, flip, pixels, soon } = kept;
     let y = Weighted::<LUMA>::new(numbers, y, luma);
     let u = Weighted::<CHROMA>::new(numbers, u, chroma);
     let v = Weighted::<CHROMA>::new(numbers, v, chroma);
-    let step = Step::new(Some(matrix), fraction);
-    let (flips, flip) = (flip != 0, _mm256_set1_epi8(flip as i8));
+    let [red, green, blue] = matrix.rows;
+    let (red, blue) = (_mm256_set1_epi16(red[2]), _mm256_set1_epi16(blue[1]));
+    let (green_u, green_v) = (_mm256_set1_epi16(green[1]), _mm256_set1_epi16(green[2]));
+    let flip = _mm256_set1_epi8(flip as i8);
     let mut at = 0;
     while at < pixels {
         // The last one ends with the row and may store some pixels again.
@@ -52,14 +69,20 @@ unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(kept: &Kept<'_>, out: O
         for half in 0..2 {
             let at = here + half * PIXELS / 2;
             // SAFETY: at + 16 numbers are inside.
-            let sums = unsafe { [y.sum(at), u.sum(at), v.sum(at)] };
-            halves[half] = step.pixel::<TO_RGB>(sums);
+            let (y, u, v) = unsafe { (y.sum(at), u.sum(at), v.sum(at)) };
+            let by_both =
+                _mm256_add_epi16(_mm256_mulhrs_epi16(u, green_u), _mm256_mulhrs_epi16(v, green_v));
+            let colours = [_mm256_mulhrs_epi16(v, red), by_both, _mm256_mulhrs_epi16(u, blue)];
+            for colour in 0..3 {
+                let sum = _mm256_add_epi16(y, colours[colour]);
+                halves[half][colour] = _mm256_srai_epi16::<{ Kept::FRACTION as i32 }>(sum);
+            }
         }
         let mut codes = [_mm256_setzero_si256(); 3];
         for colour in 0..3 {
             let packed = _mm256_packus_epi16(halves[0][colour], halves[1][colour]);
             codes[colour] = _mm256_permute4x64_epi64::<0xd8>(packed);
-            if flips {
+            if FLIP {
                 codes[colour] = _mm256_xor_si256(codes[colour], flip);
             }
         }

@@ -8,7 +8,7 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::{BYTES, FEW_WORDS, WORDS};
-use crate::engine::cpu::kernels::{Gather, Gathering, avx2};
+use crate::engine::cpu::kernels::{Gather, Gathering, Then, avx2};
 
 /// # Safety
 /// The processor must have AVX-512; see [`super::Kernels`].
@@ -74,11 +74,32 @@ unsafe fn rows<const PAIRS: usize, const WORDS: bool, const PARTS: usize>(
     }
     // SAFETY: the caller's promise.
     unsafe {
-        each::<PAIRS, WORDS, PARTS>(gather, gathering, from, |block, sums| {
-            for part in 0..PARTS {
-                put(to[part], block, sums[part]);
+        match gathering.then {
+            Then::Nothing => {
+                each::<PAIRS, WORDS, PARTS>(gather, gathering, from, |block, sums| {
+                    for part in 0..PARTS {
+                        put(to[part], block, sums[part]);
+                    }
+                });
             }
-        });
+            Then::Times { factor, add } => {
+                let (factor, add) = (_mm512_set1_epi16(factor), _mm512_set1_epi16(add));
+                each::<PAIRS, WORDS, PARTS>(gather, gathering, from, |block, sums| {
+                    for part in 0..PARTS {
+                        let product = _mm512_mulhrs_epi16(sums[part], factor);
+                        put(to[part], block, _mm512_add_epi16(product, add));
+                    }
+                });
+            }
+            Then::Plus(add) => {
+                let add = _mm512_set1_epi16(add);
+                each::<PAIRS, WORDS, PARTS>(gather, gathering, from, |block, sums| {
+                    for part in 0..PARTS {
+                        put(to[part], block, _mm512_add_epi16(sums[part], add));
+                    }
+                });
+            }
+        }
     }
 }
 

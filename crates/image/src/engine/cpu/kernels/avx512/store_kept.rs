@@ -12,22 +12,17 @@ use crate::engine::cpu::scratch::Ring;
 /// Pixels that are stored together.
 const PIXELS: usize = 64;
 
-/// Bits after the point of all red, green and blue that there are.
-const FRACTION: u32 = 5;
-
 /// # Safety
 /// The processor must have AVX-512; see [`super::Kernels`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) unsafe fn store_kept(kept: &Kept<'_>, out: Out) {
-    assert!(kept.are_whole() && kept.matrix.is_to_rgb());
+    assert!(kept.are_whole());
     let [_, u, v] = kept.rings;
     let alike = (u.stride, u.mask) == (v.stride, v.mask);
     // SAFETY: the caller's promise, with numbers for every pixel.
     unsafe {
         match (kept.luma.len(), kept.chroma.len()) {
-            _ if kept.pixels < PIXELS || !alike || kept.fraction != FRACTION => {
-                (avx2::KERNELS.store_kept)(kept, out)
-            }
+            _ if kept.pixels < PIXELS || !alike => (avx2::KERNELS.store_kept)(kept, out),
             // Half as many rows of chroma, and one more; then as many.
             (..=2, ..=2) => blocks::<2, 2>(kept, out),
             (3, ..=2) => blocks::<3, 2>(kept, out),
@@ -87,13 +82,11 @@ unsafe fn blocks<const LUMA: usize, const CHROMA: usize>(kept: &Kept<'_>, out: O
     }
 }
 
-/// The matrix in vectors, with half of a code.
+/// What chroma is in colours, in vectors.
 struct Colours {
-    luma: __m512i,
     red: __m512i,
     green: [__m512i; 2],
     blue: __m512i,
-    offset: [__m512i; 3],
 }
 
 impl Colours {
@@ -101,17 +94,10 @@ impl Colours {
     #[inline]
     fn new(matrix: &FixedMatrix) -> Colours {
         let [red, green, blue] = matrix.rows;
-        let mut offset = [_mm512_setzero_si512(); 3];
-        for colour in 0..3 {
-            let half = 1 << FRACTION >> 1;
-            offset[colour] = _mm512_set1_epi16(matrix.offset[colour].wrapping_add(half));
-        }
         Colours {
-            luma: _mm512_set1_epi16(red[0]),
             red: _mm512_set1_epi16(red[2]),
             green: [_mm512_set1_epi16(green[1]), _mm512_set1_epi16(green[2])],
             blue: _mm512_set1_epi16(blue[1]),
-            offset,
         }
     }
 
@@ -119,7 +105,6 @@ impl Colours {
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     #[inline]
     fn of(&self, [y, u, v]: [__m512i; 3]) -> [__m512i; 3] {
-        let luma = _mm512_mulhrs_epi16(y, self.luma);
         let [by_u, by_v] = self.green;
         let mut all = [
             _mm512_mulhrs_epi16(v, self.red),
@@ -127,8 +112,8 @@ impl Colours {
             _mm512_mulhrs_epi16(u, self.blue),
         ];
         for colour in 0..3 {
-            let sum = _mm512_add_epi16(_mm512_add_epi16(luma, self.offset[colour]), all[colour]);
-            all[colour] = _mm512_srai_epi16::<FRACTION>(sum);
+            let sum = _mm512_add_epi16(y, all[colour]);
+            all[colour] = _mm512_srai_epi16::<{ Kept::FRACTION }>(sum);
         }
         all
     }

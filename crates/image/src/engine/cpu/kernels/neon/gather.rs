@@ -4,7 +4,7 @@
 use std::arch::aarch64::*;
 
 use crate::engine::cpu::kernels::portable::gather::gather as gather_any;
-use crate::engine::cpu::kernels::{Gather, Gathering, Samples, Way};
+use crate::engine::cpu::kernels::{Gather, Gathering, Samples, Then, Way};
 
 /// The other way has tables of the same size.
 const WAY: Way = Way::NARROW;
@@ -22,8 +22,17 @@ pub(super) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers:
     assert!(gathering.to.iter().all(|start| start + room <= numbers.len()));
     let numbers = numbers.as_mut_ptr();
     for run in 0..room / RUN {
-        // SAFETY: the caller's promise.
-        let sum = |row: *const u8| unsafe { sum(gather, row, run) };
+        let sum = |row: *const u8| {
+            // SAFETY: the caller's promise.
+            let sum = unsafe { sum(gather, row, run) };
+            match gathering.then {
+                Then::Nothing => sum,
+                Then::Times { factor, add } => {
+                    vaddq_s16(vqrdmulhq_n_s16(sum, factor), vdupq_n_s16(add))
+                }
+                Then::Plus(add) => vaddq_s16(sum, vdupq_n_s16(add)),
+            }
+        };
         // SAFETY: there is room for all runs wherever numbers begin.
         let put = |start: usize, sum| unsafe { vst1q_s16(numbers.add(start + run * RUN), sum) };
         gathering.from.iter().zip(gathering.to).for_each(|(row, to)| put(*to, sum(*row)));

@@ -66,10 +66,10 @@ impl Step {
         [self.codes(low[0], high[0]), self.codes(low[1], high[1]), self.codes(low[2], high[2])]
     }
 
-    /// Eight pixels, or rows of one, through the matrix.
+    /// Eight rows of a pixel through the matrix.
     #[target_feature(enable = "neon")]
     #[inline]
-    pub(super) fn pixel<const KIND: u8>(&self, [x, y, z]: [int16x8_t; 3]) -> [int16x8_t; 3] {
+    fn pixel<const KIND: u8>(&self, [x, y, z]: [int16x8_t; 3]) -> [int16x8_t; 3] {
         let [r, g, b] = self.rows;
         let [red, green, blue] = match KIND {
             NOTHING => return [x, y, z],
@@ -91,7 +91,7 @@ impl Step {
     /// Sixteen numbers as bytes.
     #[target_feature(enable = "neon")]
     #[inline]
-    pub(super) fn codes(&self, low: int16x8_t, high: int16x8_t) -> uint8x16_t {
+    fn codes(&self, low: int16x8_t, high: int16x8_t) -> uint8x16_t {
         let low = vqmovun_s16(vrshlq_s16(low, self.right));
         veorq_u8(vqmovun_high_s16(low, vrshlq_s16(high, self.right)), self.flip)
     }

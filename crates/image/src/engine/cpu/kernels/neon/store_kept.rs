@@ -3,7 +3,6 @@
 
 use std::arch::aarch64::*;
 
-use super::pixel::{Step, TO_RGB};
 use crate::engine::cpu::kernels::portable::kept::store_kept as store_few;
 use crate::engine::cpu::kernels::{Kept, Out, Tap};
 use crate::engine::cpu::scratch::Ring;
@@ -15,25 +14,29 @@ const PIXELS: usize = 16;
 /// The processor must have NEON; see [`super::Kernels`].
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn store_kept(kept: &Kept<'_>, out: Out) {
-    assert!(kept.are_whole() && kept.matrix.is_to_rgb());
-    let &Kept { numbers, rings: [y, u, v], luma, chroma, matrix, fraction, flip, pixels, .. } =
-        kept;
+    assert!(kept.are_whole());
+    let &Kept { numbers, rings: [y, u, v], luma, chroma, matrix, flip, pixels, .. } = kept;
     if pixels < PIXELS {
         // SAFETY: the caller's promise.
         return unsafe { store_few(kept, out) };
     }
-    let step = Step::new(Some(matrix), fraction, flip);
+    let (flip, [red, green, blue]) = (vdupq_n_u8(flip), matrix.rows);
     // SAFETY: callers pass places within the pixels.
     let sum = |ring: &Ring, taps, at| unsafe { sum(numbers, ring, taps, at) };
-    let numbers_at = |at: usize| {
-        step.pixel::<TO_RGB>([sum(y, luma, at), sum(u, chroma, at), sum(v, chroma, at)])
+    // Codes of eight pixels, not yet limited.
+    let codes_at = |at: usize| {
+        let (y, u, v) = (sum(y, luma, at), sum(u, chroma, at), sum(v, chroma, at));
+        let by_both = vaddq_s16(vqrdmulhq_n_s16(u, green[1]), vqrdmulhq_n_s16(v, green[2]));
+        [vqrdmulhq_n_s16(v, red[2]), by_both, vqrdmulhq_n_s16(u, blue[1])]
+            .map(|number| vshrq_n_s16::<{ Kept::FRACTION as i32 }>(vaddq_s16(y, number)))
     };
     let mut at = 0;
     while at < pixels {
         // The last one ends with the row and may store some pixels again.
         let here = at.min(pixels - PIXELS);
-        let (low, high) = (numbers_at(here), numbers_at(here + PIXELS / 2));
-        let codes = [0, 1, 2].map(|colour| step.codes(low[colour], high[colour]));
+        let (low, high) = (codes_at(here), codes_at(here + PIXELS / 2));
+        let codes = [0, 1, 2]
+            .map(|colour| veorq_u8(vqmovun_high_s16(vqmovun_s16(low[colour]), high[colour]), flip));
         let [red, green, blue] = codes;
         // SAFETY: room for sixteen pixels from `here` on.
         unsafe {

@@ -1,7 +1,8 @@
 //! Samples along rows, gathered and summed.
 #![expect(unsafe_code, reason = "reads rows by address")]
 
-use crate::engine::cpu::kernels::{Gather, Gathering, Samples};
+use super::part;
+use crate::engine::cpu::kernels::{Gather, Gathering, Samples, Then};
 
 /// # Safety
 /// See [`Kernels`](crate::engine::cpu::kernels::Kernels).
@@ -9,7 +10,12 @@ pub(crate) unsafe fn gather(gather: &Gather, gathering: &Gathering<'_>, numbers:
     for (row, start) in gathering.from.iter().zip(gathering.to) {
         for output in 0..gather.numbers() {
             // SAFETY: the caller's promise.
-            numbers[start + output] = unsafe { sum(gather, *row, output) };
+            let sum = unsafe { sum(gather, *row, output) };
+            numbers[start + output] = match gathering.then {
+                Then::Nothing => sum,
+                Then::Times { factor, add } => part(sum, factor).wrapping_add(add),
+                Then::Plus(add) => sum.wrapping_add(add),
+            };
         }
     }
 }

@@ -8,16 +8,16 @@ use crate::engine::cpu::scratch::Ring;
 /// # Safety
 /// See [`Kernels`](crate::engine::cpu::kernels::Kernels).
 pub(crate) unsafe fn store_kept(kept: &Kept<'_>, out: Out) {
-    let &Kept { numbers, rings, luma, chroma, matrix, fraction, flip, pixels, .. } = kept;
+    let &Kept { numbers, rings, luma, chroma, matrix, flip, pixels, .. } = kept;
+    let [[_, _, red], [_, green_u, green_v], [_, blue, _]] = matrix.rows;
     for pixel in 0..pixels {
         let of = |ring: &Ring, taps: &[Tap]| {
             sum(taps.iter().map(|tap| (numbers[ring.place(tap.row) + pixel], tap.narrow())))
         };
         let [y, u, v] = [of(rings[0], luma), of(rings[1], chroma), of(rings[2], chroma)];
-        for (colour, [a, b, c]) in matrix.rows.into_iter().enumerate() {
-            let offset = matrix.offset[colour].wrapping_add(1 << fraction >> 1);
-            let number = part(y, a).wrapping_add(part(u, b)).wrapping_add(part(v, c));
-            let code = number.wrapping_add(offset) >> fraction;
+        let green = part(u, green_u).wrapping_add(part(v, green_v));
+        for (colour, number) in [part(v, red), green, part(u, blue)].into_iter().enumerate() {
+            let code = y.wrapping_add(number) >> Kept::FRACTION;
             let byte = code.clamp(0, 255) as u8 ^ flip;
             let at = match out {
                 Out::Planes(planes) => planes[colour].wrapping_add(pixel),

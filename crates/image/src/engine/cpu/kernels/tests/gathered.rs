@@ -4,7 +4,7 @@
 use super::{LENGTHS, all, both, bytes, numbers, portable};
 use crate::colour::Matrix;
 use crate::engine::cpu::fixed::{FixedMatrix, LANES};
-use crate::engine::cpu::kernels::{Gather, Gathering, Kept, Out, Soon, Tap, Way};
+use crate::engine::cpu::kernels::{Gather, Gathering, Kept, Out, Soon, Tap, Then, Way};
 use crate::engine::cpu::scratch::Ring;
 use tenure_layout::Colour;
 
@@ -72,8 +72,12 @@ fn samples_are_gathered() {
                 (&rows[..3], &[start(0), start(2), start(1)]),
                 (&rows[..4], &[start(3), start(2), start(1), start(0)]),
             ];
-            for (from, to) in cases {
-                let gathering = Gathering { from, to, ahead: 0 };
+            let thens =
+                [Then::Nothing, Then::Times { factor: 9539, add: -579 }, Then::Plus(-16384)];
+            for ((from, to), then) in
+                cases.into_iter().flat_map(|case| thens.map(|then| (case, then)))
+            {
+                let gathering = Gathering { from, to, then, ahead: 0 };
                 // SAFETY: the kernels are those of this processor, and windows are inside the rows.
                 both(&format!("gathered {way:?} {pairs} {step} {to:?}"), |kernels| unsafe {
                     let mut numbers = vec![0; start(4)];
@@ -92,7 +96,7 @@ fn what_is_gathered_is_a_weighted_sum() {
         let gather = wandering(way, 1, pairs, 1, bytes.len()).unwrap();
         let mut numbers = vec![0; gather.numbers()];
         let from = &[bytes.as_ptr()];
-        let gathering = Gathering { from, to: &[0], ahead: 0 };
+        let gathering = Gathering { from, to: &[0], then: Then::Nothing, ahead: 0 };
         // SAFETY: all windows are in the row.
         unsafe { (portable::KERNELS.gather)(&gather, &gathering, &mut numbers) };
         // The weights of output 2, as they are made above.
@@ -115,7 +119,10 @@ fn kept_rows_are_stored() {
     let matrix = FixedMatrix::new(&Matrix::to_rgb(Colour::HD), 7);
     for len in LENGTHS {
         let stride = len.next_multiple_of(LANES);
-        let numbers = numbers(3 * 16 * stride, 9, 32_640);
+        let mut numbers = numbers(3 * 16 * stride, 9, 32_640);
+        // As much above as below zero, and luma within what colours have room for.
+        numbers.iter_mut().for_each(|number| *number -= 16_320);
+        numbers[..16 * stride].iter_mut().for_each(|number| *number /= 2);
         let taps: Vec<Tap> = (3..)
             .zip([9000, 12_000, 6768, 5000, 900, 30, 70, 4000, 3000, 1000])
             .map(|(row, weight)| Tap::new(row, weight))
@@ -133,7 +140,6 @@ fn kept_rows_are_stored() {
                 luma: &taps[..luma],
                 chroma: &taps[..chroma],
                 matrix: &matrix,
-                fraction: 5,
                 flip: if luma == 3 { 0x80 } else { 0 },
                 pixels: len,
                 soon: Soon { lines: &lines[..luma % 3], step: 2 },
