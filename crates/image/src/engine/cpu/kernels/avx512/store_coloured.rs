@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "vector loads and stores by address")]
 
 use std::arch::x86_64::*;
+use std::ops::Range;
 
 use crate::engine::cpu::kernels::avx2::fetch::{LINE, fetch_later};
 use crate::engine::cpu::kernels::{Coloured, Mixture, Out, Real, avx2};
@@ -88,17 +89,10 @@ unsafe fn around(planes: [*mut f32; 3], Coloured { from, mixture, pixels, .. }: 
     let colours = Colours::new(mixture);
     let begin = planes[0].align_offset(LINE).min(PIXELS - 1);
     let end = begin + (pixels - begin) / PIXELS * PIXELS;
-    for (at, some) in [(0, begin), (end, pixels - end)] {
-        // The sixteen pixels that these are the first or the last of.
-        let here = at.min(pixels - PIXELS);
-        let mask = ((1_u32 << some) - 1) << (at - here);
-        // SAFETY: here + 16 <= pixels, and what is stored is inside too.
-        unsafe {
-            let all = colours.of(from, here);
-            for colour in 0..3 {
-                let to = planes[colour].add(here);
-                _mm512_mask_storeu_ps(to, mask as __mmask16, all[colour]);
-            }
+    for pixels in [0..begin, end..pixels] {
+        if !pixels.is_empty() {
+            // SAFETY: all of these pixels are inside.
+            unsafe { some(&colours, planes, from, pixels) };
         }
     }
     let mut at = begin;
@@ -111,6 +105,25 @@ unsafe fn around(planes: [*mut f32; 3], Coloured { from, mixture, pixels, .. }: 
             }
         }
         at += PIXELS;
+    }
+}
+
+/// Stores fewer than sixteen pixels, which begin or end a row.
+///
+/// # Safety
+/// Rows must have at least sixteen pixels, and these.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+unsafe fn some(colours: &Colours, planes: [*mut f32; 3], from: [&[i16]; 3], pixels: Range<usize>) {
+    // The sixteen that these are the first or the last of.
+    let here = pixels.start.min(pixels.end.max(PIXELS) - PIXELS);
+    let mask = ((1_u32 << pixels.len()) - 1) << (pixels.start - here);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let all = colours.of(from, here);
+        for colour in 0..3 {
+            _mm512_mask_storeu_ps(planes[colour].add(here), mask as __mmask16, all[colour]);
+        }
     }
 }
 
