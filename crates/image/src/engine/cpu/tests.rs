@@ -12,7 +12,7 @@ use super::threads::Threads;
 use crate::engine::Engine;
 use crate::engine::reference::Reference;
 use crate::job::Job;
-use crate::{Convert, Filter, Fit, Rotation};
+use crate::{Convert, Filter, Fit, Normalize, Rotation};
 
 fn image(width: usize, height: usize, format: PixelFormat, dtype: DType) -> TensorDyn {
     let memory = Some(TensorMemory::Mem);
@@ -194,7 +194,7 @@ fn turned_by_a_quarter() {
     }
 }
 
-/// Whether rows are resized along first, and whether through the matrix before they are summed.
+/// Whether rows are resized along first, and whether one kernel then sums and stores them.
 fn is_gathered(
     size: (usize, usize),
     into: (usize, usize),
@@ -274,6 +274,75 @@ fn wide_and_up_to_four_times_smaller() {
         let gathers_more = kernels.ways.iter().any(|way| way.pairs > 2);
         let pass = &passes(&job, kernels.ways)[0];
         assert_eq!(pass.gathered.as_ref().is_some_and(|all| all.at_once), gathers_more);
+    }
+}
+
+#[test]
+fn rows_that_are_dealt_out() {
+    use PixelFormat::*;
+    let antialiased = Convert::new().with_filter(Filter::Antialiased);
+    let mirrored = antialiased.clone().with_flips(true, true);
+    let cropped = antialiased.clone().with_crop(Region::new(3, 1, 960, 5));
+    for from in [Yuyv, Uyvy] {
+        for to in [Rgb, Bgr, PlanarRgb, Rgba, Grey, Nv12] {
+            compare_sizes((1001, 5), (2050, 8), from, to, &antialiased);
+        }
+        compare_sizes((1300, 9), (950, 7), from, Rgb, &antialiased);
+        compare_sizes((1300, 9), (950, 7), from, PlanarRgb, &mirrored);
+        compare_sizes((1001, 7), (2049, 9), from, Rgb, &mirrored);
+        compare_sizes((1001, 7), (2001, 9), from, Rgb, &cropped);
+    }
+    let is_dealt = |size: (usize, usize), into: (usize, usize), ways: &[Way]| {
+        let (source, target) =
+            (image(size.0, size.1, Yuyv, DType::U8), image(into.0, into.1, Rgb, DType::U8));
+        let job = Job::new(&source, &target, &antialiased).unwrap();
+        passes(&job, ways)[0].gathered.as_ref().is_some_and(|gathered| gathered.dealt.is_some())
+    };
+    for kernels in kernels::all() {
+        assert!(is_dealt((1001, 5), (2050, 8), kernels.ways), "{}", kernels.name);
+        // Longer windows pay for shorter rows, if there are not many more source rows than others.
+        let long = kernels.ways[0].window >= 64;
+        assert_eq!(is_dealt((640, 5), (800, 8), kernels.ways), long, "{}", kernels.name);
+        assert_eq!(is_dealt((1300, 9), (950, 7), kernels.ways), long, "{}", kernels.name);
+        assert!(!is_dealt((640, 9), (500, 7), kernels.ways), "{}", kernels.name);
+        assert!(!is_dealt((1900, 9), (950, 5), kernels.ways), "{}", kernels.name);
+    }
+}
+
+#[test]
+fn destinations_that_no_cache_has_room_for() {
+    const SIZE: (usize, usize) = (1700, 1300);
+    let floats = |(width, height)| {
+        let memory = Some(TensorMemory::Mem);
+        TensorDyn::image(width, height, PixelFormat::PlanarRgb, DType::F32, None, memory, None)
+            .unwrap()
+    };
+    let source = image(150, 9, PixelFormat::Nv12, DType::U8);
+    let convert = Convert::new().with_normalize(Normalize::scale(1.0 / 255.0));
+    for kernels in kernels::all() {
+        let cpu = Cpu::with_kernels(kernels, Threads::One);
+        let large = floats(SIZE);
+        for (at, width) in [1, 15, 16, 17, 31, 32, 40, 64, 100, 200].into_iter().enumerate() {
+            let (left, top) = (3 * at + width % 5, 20 * at);
+            let small = floats((width, 12));
+            cpu.run(&Job::new(&source, &small, &convert).unwrap()).unwrap();
+            let there = convert.clone().with_into(Region::new(left, top, width, 12));
+            cpu.run(&Job::new(&source, &large, &there).unwrap()).unwrap();
+            let (small, large) = (small.map_read().unwrap(), large.map_read().unwrap());
+            let (small, large) = (small.as_slice(), large.as_slice());
+            for (plane, row) in (0..3).flat_map(|plane| (0..12).map(move |row| (plane, row))) {
+                let expected = &small[4 * width * (12 * plane + row)..][..4 * width];
+                let first = 4 * (SIZE.0 * (SIZE.1 * plane + top + row) + left);
+                let (name, found) = (kernels.name, &large[first..][..4 * width]);
+                assert_eq!(found, expected, "{name}: {width} pixels, row {row} of plane {plane}");
+                // Nothing beside it.
+                assert!(large[first + 4 * width..][..64].iter().all(|byte| *byte == 0), "{name}");
+                assert!(
+                    large[..first].iter().rev().take(4 * left).all(|byte| *byte == 0),
+                    "{name}"
+                );
+            }
+        }
     }
 }
 

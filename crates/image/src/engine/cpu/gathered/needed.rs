@@ -93,3 +93,81 @@ fn of(vertical: &Vertical, row: usize) -> Range<u32> {
         [] => 0..0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::Filter;
+    use crate::engine::cpu::fixed::Down;
+    use crate::geometry::Axis;
+    use crate::taps::{Samples, Taps};
+
+    fn vertical(from: usize, to: usize, falls: bool, filter: Filter) -> Vertical {
+        let axis = Axis { start: 0.0, length: from as f64, outputs: to, mirrored: falls };
+        let (all, out) = (Samples::new(0, from, 1, None), Samples::new(0, to, 1, None));
+        Vertical::new(&Taps::new(filter, &axis, &all, &out), 7, Down::Narrow, 22)
+    }
+
+    #[test]
+    fn every_row_is_resized_once_and_in_time() {
+        for (from, to, filter) in [
+            (9, 30, Filter::Antialiased),
+            (40, 41, Filter::Antialiased),
+            (41, 40, Filter::Antialiased),
+            (60, 33, Filter::Antialiased),
+            (90, 20, Filter::Bilinear),
+            (2, 7, Filter::Bilinear),
+            (1, 5, Filter::Bilinear),
+        ] {
+            for falls in [false, true] {
+                let vertical = vertical(from, to, falls, filter);
+                let most = vertical.most() as u32;
+                for rows in [0..to, 0..1, 3.min(to - 1)..to, to / 2..to / 2 + 2] {
+                    let mut needed = Needed::new(&vertical, &rows);
+                    // What is in the places of a ring with room for one more than a row needs.
+                    let ring = (most + 1).next_power_of_two();
+                    let mut places = vec![None; ring as usize];
+                    let mut resized = 0..0;
+                    for row in rows.clone() {
+                        let missing = needed.next();
+                        assert!(missing.end <= from as u32);
+                        for source in missing.clone() {
+                            assert!(
+                                resized.is_empty() || !resized.contains(&source),
+                                "{source} again"
+                            );
+                            places[(source % ring) as usize] = Some(source);
+                        }
+                        if !missing.is_empty() {
+                            let before = if resized.is_empty() { missing.clone() } else { resized };
+                            resized = before.start.min(missing.start)..before.end.max(missing.end);
+                        }
+                        for tap in vertical.taps(row).0 {
+                            assert_eq!(places[(tap.row % ring) as usize], Some(tap.row), "{row}");
+                        }
+                        assert!(needed.soon().all(|soon| soon < from as u32));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_fetched_is_resized_later() {
+        for falls in [false, true] {
+            let vertical = vertical(40, 90, falls, Filter::Antialiased);
+            let mut needed = Needed::new(&vertical, &(0..90));
+            let (mut fetched, mut late) = (vec![], 0);
+            for _ in 0..90 {
+                late += needed.next().filter(|row| !fetched.contains(row)).count();
+                for soon in needed.soon() {
+                    assert!(!fetched.contains(&soon), "{soon} again");
+                    fetched.push(soon);
+                }
+            }
+            // Those of the first output row, and the one beyond them.
+            assert!(late <= 3, "{late}");
+            assert!(fetched.len() >= 37);
+        }
+    }
+}
