@@ -107,7 +107,7 @@ const ANY_SIZE: &str = "any size";
 /// Sizes in no simple ratio to the source, some of them larger than it.
 fn any_sizes() -> impl Iterator<Item = Task> {
     // Rows of 848 bytes do not begin with a line of the cache.
-    let sources: [(&str, &[usize]); 17] = [
+    let sources: [(&str, &[usize]); 20] = [
         ("nv12:320x240:rgb", &[96, 150, 160, 224]),
         ("nv12:640x480:rgb", &[300, 320, 416, 500, 800, 1280]),
         ("nv12:848x480:rgb", &[300, 448]),
@@ -122,11 +122,14 @@ fn any_sizes() -> impl Iterator<Item = Task> {
         ("nv12:1920x1080:planar-u8", &[300, 800, 1500]),
         ("nv12:3840x2160:planar-u8", &[1080, 1800]),
         ("nv12:640x480:planar-f32", &[224, 416]),
-        ("nv12:1920x1080:planar-f32", &[800, 1080, 1500, 1800]),
+        ("nv12:1920x1080:planar-f32", &[800, 1080, 1500, 1800, 2400]),
         ("nv12:1280x720:planar-f16", &[224, 500, 1200]),
-        ("yuyv:640x480:rgb", &[224, 300, 416]),
-        ("yuyv:1920x1080:rgb", &[300, 800, 1280, 1800]),
-        ("yuyv:3840x2160:rgb", &[640, 1500]),
+        ("yuyv:640x480:rgb", &[224, 300, 416, 800]),
+        ("yuyv:1280x720:rgb", &[640, 1200, 3000]),
+        ("yuyv:1920x1080:rgb", &[300, 800, 1280, 1800, 2000, 3000]),
+        ("yuyv:3840x2160:rgb", &[640, 1500, 1900, 2400]),
+        ("yuyv:3840x2160:planar-u8", &[1500, 1800]),
+        ("yuyv:1920x1080:planar-f32", &[800, 1800, 2400]),
         ("rgba:1920x1080:rgb", &[224, 800, 1280]),
     ];
     let words = |(source, sides): (&'static str, &'static [usize])| {

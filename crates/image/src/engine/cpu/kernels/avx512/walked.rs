@@ -14,6 +14,10 @@ const VECTORS: usize = 2;
 /// Bytes of a row that are summed together.
 pub(super) const BLOCK: usize = 64 * VECTORS;
 
+/// Bytes of a row from those that are summed to those that are fetched meanwhile, the last of them in the
+/// next band: all of that would be more than the second cache has room for, beside all else.
+const AHEAD: usize = 1024;
+
 /// Sums of bytes at even places and of those at odd places.
 type Sums = [(__m512i, __m512i); VECTORS];
 
@@ -47,9 +51,14 @@ pub(super) unsafe fn columns(band: &Band<'_>, steps: &Steps<'_>, n: usize, colum
             row: first.wrapping_add(here),
             share: shares.as_ptr().wrapping_add(start),
             stride,
-            // Of a band that another thread makes nothing, but the next block: the last byte of each
-            // line, as the first may be in the line that this one ends in.
-            ahead: if band.goes_on { next_band } else { BLOCK + 63 },
+            ahead: match band.goes_on {
+                true if n < AHEAD => next_band,
+                true if here + AHEAD < n => AHEAD,
+                true => (next_band + AHEAD).wrapping_sub(n),
+                // Of a band that another thread makes nothing, but the next block: the last byte of
+                // each line, as the first may be in the line that this one ends in.
+                false => BLOCK + 63,
+            },
         };
         let mut squares: Squares<{ 2 * VECTORS }> =
             [[[MaybeUninit::uninit(); LANES]; 2]; 2 * VECTORS];
