@@ -281,6 +281,7 @@ pub(crate) struct Kept<'a> {
     pub(crate) matrix: &'a FixedMatrix,
     pub(crate) flip: u8,
     pub(crate) pixels: usize,
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others fetch nothing"))]
     pub(crate) soon: Soon<'a>,
 }
 
