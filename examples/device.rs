@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // There, at once; main memory is reached where it is, or goes through pinned memory.
     let here = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
     let there = device.to(&here, TensorMemory::Device)?;
-    assert_eq!(there.space(), LogicalMemorySpace::GpuMemory { device_id: properties.id });
+    assert_eq!(there.space(), LogicalMemorySpace::GpuMemory { device_id: properties.id as usize });
     // The CPU does not reach it, and is told what to do instead.
     println!("{}", there.map_read().unwrap_err());
 

@@ -127,7 +127,7 @@ fn resident() -> f64 {
 
 /// A pool that keeps a whole model.
 fn pool() -> Result<Pool, Error> {
-    let limits = PoolLimits { bytes: 8 << 30, buffers: 4 };
+    let limits = PoolLimits::new(8 << 30, 4);
     Ok(Pool::new(kind::allocator(TensorMemory::Mem)?).with_limits(limits))
 }
 

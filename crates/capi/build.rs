@@ -4,6 +4,10 @@ use std::env;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    // The tests compile programs for what they are built for themselves.
+    for (name, value) in [("TENURE_TEST_TARGET", "TARGET"), ("TENURE_TEST_HOST", "HOST")] {
+        println!("cargo::rustc-env={name}={}", env::var(value).unwrap_or_default());
+    }
     println!("cargo::rustc-check-cfg=cfg(linux_like)");
     let system = env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
     // Descriptors, sharing between processes.

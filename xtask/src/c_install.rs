@@ -19,8 +19,9 @@ pub(crate) enum Profile {
     Dev,
 }
 
-/// Builds the library and installs it below `prefix`. What is there from before is replaced.
-pub(crate) fn install(prefix: &str, profile: Profile) -> Outcome {
+/// Builds the library, for this machine or another `target`, and installs it below `prefix`. What is
+/// there from before is replaced.
+pub(crate) fn install(prefix: &str, profile: Profile, target: Option<&str>) -> Outcome {
     let root = cargo::root()?;
     let mut build = cargo::cargo();
     build.current_dir(&root).args(["build", "--quiet", "--package", PACKAGE, "--lib"]);
@@ -31,12 +32,15 @@ pub(crate) fn install(prefix: &str, profile: Profile) -> Outcome {
         }
         Profile::Dev => "debug",
     };
+    if let Some(target) = target {
+        build.args(["--target", target]);
+    }
     cargo::run(&mut build)?;
 
     let metadata = Metadata::workspace(&root.join("Cargo.toml"))?;
     let package = metadata.members().find(|package| package.name == PACKAGE);
     let version = &package.ok_or_else(|| Failure::new(format!("no package {PACKAGE}")))?.version;
-    let built = metadata.target_directory.join(folder);
+    let built = metadata.target_directory.join(target.unwrap_or_default()).join(folder);
     let failed = |error: io::Error| Failure::new(format!("{prefix}: {error}"));
     lay_out(&root.join("crates/capi"), &built, Path::new(prefix), version).map_err(failed)?;
     println!("libtenure {version} is in {prefix}");

@@ -15,6 +15,7 @@ mod unsafe_table;
 
 use std::process::ExitCode;
 
+use c_install::Profile;
 use failure::{Failure, Outcome};
 
 const HELP: &str = "\
@@ -31,7 +32,7 @@ Commands:
   unsafe-table [--check]    only the table of unsafe code in ARCHITECTURE.md
   cli-reference [--check]   only the command reference docs/cli.md
   c-header [--check]        only the header of the C library, tenure.h
-  c-install PREFIX [--debug]
+  c-install PREFIX [--debug [TARGET]]
                             build the C library and put it, its header and its pkg-config file
                             below PREFIX";
 
@@ -66,8 +67,11 @@ fn run(words: &[&str]) -> Outcome {
         ["cli-reference", "--check"] => generated::check(&[cli_reference::page]),
         ["c-header"] => generated::write(&[c_header::page]),
         ["c-header", "--check"] => generated::check(&[c_header::page]),
-        ["c-install", prefix] => c_install::install(prefix, c_install::Profile::Release),
-        ["c-install", prefix, "--debug"] => c_install::install(prefix, c_install::Profile::Dev),
+        ["c-install", prefix] => c_install::install(prefix, Profile::Release, None),
+        ["c-install", prefix, "--debug"] => c_install::install(prefix, Profile::Dev, None),
+        ["c-install", prefix, "--debug", target] => {
+            c_install::install(prefix, Profile::Dev, Some(target))
+        }
         _ => Err(Failure::new(format!("unknown command `{}`\n\n{HELP}", words.join(" ")))),
     }
 }

@@ -75,6 +75,10 @@ fn main() {
     refused!(told(&around, 1), layout!(OutOfBounds { .. } | Unaddressable { .. }));
     let endless = Description { shape: vec![FAR, FAR], ..honest() };
     refused!(told(&endless, 1), layout!(TooLarge { .. }));
+    let broadcast = Description { shape: vec![1 << 42], strides: vec![0], ..honest() };
+    refused!(told(&broadcast, 1), Error::Description(Fault::Packed { .. }));
+    let windows = Description { shape: vec![3000, 64], strides: vec![1, 1], ..honest() };
+    refused!(told(&windows, 1), Error::Description(Fault::Packed { .. }));
     let far = Description { offset: FAR, ..honest() };
     refused!(told(&far, 1), layout!(Unaddressable { .. }));
     let odd =

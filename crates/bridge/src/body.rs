@@ -1,9 +1,11 @@
 //! The elements of a frame on their way: into a body, and out of it into a slot.
 
 use std::borrow::Cow;
-use std::io::{self, Read};
+use std::io::Read;
 
 use tenure_image::codec;
+use tenure_layout::order;
+use tenure_stream::Unfilled;
 use tenure_tensor::TensorDyn;
 
 use crate::packet::{Encoding, Fault, Head, is_photograph};
@@ -28,7 +30,7 @@ impl Carried for [u8] {
     }
 }
 
-/// The body of a frame. The head is told how the elements lie in it: what does not get smaller, or
+/// The body of a frame: its elements, little-endian. The head is told how the elements lie in it: what does not get smaller, or
 /// cannot be such a file, stays as it is.
 ///
 /// ```
@@ -56,8 +58,9 @@ pub fn pack(tensor: &TensorDyn, head: &mut Head, compression: Compression) -> Re
         return Ok(file);
     }
     head.encoding = Encoding::Plain;
-    let mut flat = vec![0; head.bytes];
+    let mut flat = zeros(head.bytes)?;
     tensor.copy_to_flat(&mut flat)?;
+    order::swap_little_endian(&mut flat, tensor.dtype());
     if compression == Compression::Lossless {
         let small = lz4_flex::block::compress(&flat);
         if small.len() < flat.len() {
@@ -81,13 +84,14 @@ pub fn unpack(head: &Head, body: &(impl Carried + ?Sized), tensor: &TensorDyn) -
     match head.encoding {
         Encoding::Plain => fill(tensor, &mut body.reader()),
         Encoding::Lz4 => {
-            let mut flat = vec![0; head.bytes];
-            let answer = lz4_flex::block::decompress_into(&body.whole(), &mut flat);
-            let bytes = answer.map_err(|error| Fault::Body(error.to_string()))?;
-            if bytes != head.bytes {
-                let (found, expected) = (bytes as u64, head.bytes as u64);
-                return Err(Fault::Bytes { found, expected }.into());
+            if lies_together(tensor) {
+                let mut map = tensor.map()?;
+                decompress(&body.whole(), map.as_mut_slice())?;
+                order::swap_little_endian(map.as_mut_slice(), tensor.dtype());
+                return Ok(());
             }
+            let mut flat = zeros(head.bytes)?;
+            decompress(&body.whole(), &mut flat)?;
             fill(tensor, &mut &flat[..])
         }
         Encoding::Jpeg => {
@@ -102,19 +106,41 @@ pub fn unpack(head: &Head, body: &(impl Carried + ?Sized), tensor: &TensorDyn) -
     }
 }
 
+/// So many zeros, if there is memory for them.
+fn zeros(bytes: usize) -> Result<Vec<u8>> {
+    let mut zeros = vec![];
+    zeros.try_reserve_exact(bytes).map_err(|_| Error::NoMemory { bytes })?;
+    zeros.resize(bytes, 0);
+    Ok(zeros)
+}
+
+fn decompress(from: &[u8], into: &mut [u8]) -> Result<()> {
+    let expected = into.len() as u64;
+    let answer = lz4_flex::block::decompress_into(from, into);
+    let found = answer.map_err(|error| Fault::Body(error.to_string()))? as u64;
+    if found == expected { Ok(()) } else { Err(Fault::Bytes { found, expected }.into()) }
+}
+
+/// Whether a tensor's elements without gaps are its memory as it is, which then needs no copy.
+pub(crate) fn lies_together(tensor: &TensorDyn) -> bool {
+    let together = tensor.image_layout().is_none_or(|layout| {
+        let mut next = 0;
+        layout.planes().iter().all(|plane| {
+            let follows = plane.offset == next && plane.row_stride == plane.row_bytes;
+            next = plane.offset.saturating_add(plane.row_bytes.saturating_mul(plane.rows));
+            follows
+        })
+    });
+    together
+        && !tensor.is_multi_buffer()
+        && tensor.is_contiguous()
+        && tensor.size_bytes() == tensor.flat_bytes()
+}
+
 /// Reads a tensor's elements: planes and rows one after the other, without gaps between them.
 fn fill(tensor: &TensorDyn, from: &mut impl Read) -> Result<()> {
-    let short = |error: io::Error| Error::from(Fault::Body(error.to_string()));
-    let Some(layout) = tensor.image_layout() else {
-        return from.read_exact(tensor.map()?.as_mut_slice()).map_err(short);
-    };
-    for (index, plane) in layout.planes().iter().enumerate() {
-        let target = tensor.plane(index)?;
-        let mut bytes = target.map()?;
-        for row in bytes.as_mut_slice().chunks_mut(plane.row_stride.max(1)) {
-            let (row, _) = row.split_at_mut(plane.row_bytes.min(row.len()));
-            from.read_exact(row).map_err(short)?;
-        }
-    }
-    Ok(())
+    tenure_stream::fill(tensor, from).map_err(|unfilled| match unfilled {
+        Unfilled::Read(error) => Fault::Body(error.to_string()).into(),
+        Unfilled::Tensor(error) => error.into(),
+    })
 }

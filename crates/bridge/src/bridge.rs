@@ -11,6 +11,7 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::sample::{Sample, SampleKind};
 use zenoh::{Session, Wait};
 
+use crate::budget::Budget;
 use crate::builder::Plan;
 use crate::keys::{Said, Token, host};
 use crate::manager::{Event, Manager};
@@ -40,6 +41,7 @@ pub struct Bridge {
     session: Session,
     stop: Arc<AtomicBool>,
     board: Arc<Board>,
+    budget: Arc<Budget>,
     events: Sender<Event>,
     thread: Option<JoinHandle<()>>,
     /// Tells others that this bridge is there, so that they know what it does not have any more.
@@ -65,7 +67,7 @@ impl Bridge {
     }
 
     pub(crate) fn start(builder: &BridgeBuilder, plan: Plan) -> Result<Bridge> {
-        let session = session::open(builder)?;
+        let session = session::open(builder, plan.budget.limit())?;
         let id = session.zid().to_string();
         let here = if plan.exports.is_empty() {
             None
@@ -100,9 +102,11 @@ impl Bridge {
         } else {
             Watch::start(&plan.directory, move || drop(changed.send(Event::Changed)))
         };
+        let budget = Arc::clone(&plan.budget);
         let manager = Manager::new(&session, plan, watch, &stop, &board);
         let thread = spawn("tenure-bridge", move || manager.run(&events))?;
-        Ok(Bridge { session, stop, board, events: sender, thread: Some(thread), _here: here })
+        let thread = Some(thread);
+        Ok(Bridge { session, stop, board, budget, events: sender, thread, _here: here })
     }
 
     /// The id by which others know this bridge.
@@ -116,6 +120,8 @@ impl Bridge {
             exports: on(&self.board.exports).values().map(|it| locked(it).clone()).collect(),
             imports: on(&self.board.imports).values().map(|it| locked(it).clone()).collect(),
             remote: on(&self.board.remote).iter().cloned().collect(),
+            memory: self.budget.used(),
+            memory_limit: self.budget.limit(),
         }
     }
 }

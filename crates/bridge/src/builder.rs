@@ -1,12 +1,14 @@
 //! How bridges are made.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use zenoh::key_expr::OwnedKeyExpr;
 
+use crate::budget::{self, Budget};
 use crate::keys::{Keys, pattern};
-use crate::{Bridge, Compression, Result};
+use crate::{Bridge, Compression, Error, Result};
 
 /// How long a stream that is repeated here pauses before it ends, if not said.
 const GIVE_UP: Duration = Duration::from_secs(300);
@@ -35,6 +37,7 @@ pub struct BridgeBuilder {
     directory: Option<PathBuf>,
     compression: Compression,
     give_up: Option<Duration>,
+    memory: Option<u64>,
 }
 
 /// Options that were found to be possible.
@@ -47,6 +50,8 @@ pub(crate) struct Plan {
     pub(crate) directory: PathBuf,
     pub(crate) compression: Compression,
     pub(crate) give_up: Duration,
+    /// Memory for streams of others.
+    pub(crate) budget: Arc<Budget>,
 }
 
 impl BridgeBuilder {
@@ -110,6 +115,15 @@ impl BridgeBuilder {
         self
     }
 
+    /// The most bytes of memory that streams of others take here, all together: their slots, frames
+    /// that have come and wait, and what unpacking needs. Frames beyond are refused. A quarter of the
+    /// memory that is available when the bridge opens (to the machine, and to its control group) if
+    /// not said.
+    pub fn memory(mut self, bytes: u64) -> BridgeBuilder {
+        self.memory = Some(bytes);
+        self
+    }
+
     /// Opens the network and begins.
     ///
     /// # Errors
@@ -127,6 +141,10 @@ impl BridgeBuilder {
         if let Some(under) = &self.under {
             tenure_stream::check_name(under)?;
         }
+        let memory = self.memory.unwrap_or_else(budget::usual);
+        if memory < budget::LEAST {
+            return Err(Error::Budget { found: memory, least: budget::LEAST });
+        }
         Ok(Plan {
             exports: patterns(&self.export)?,
             imports: patterns(&self.import)?,
@@ -135,6 +153,7 @@ impl BridgeBuilder {
             directory: self.directory.clone().unwrap_or_else(tenure_stream::directory),
             compression: self.compression,
             give_up: self.give_up.unwrap_or(GIVE_UP),
+            budget: Budget::new(memory),
         })
     }
 }

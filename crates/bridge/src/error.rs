@@ -43,6 +43,25 @@ pub enum Error {
     /// A picture was refused.
     #[error(transparent)]
     Image(#[from] tenure_image::Error),
+    /// The memory for streams of others is used up.
+    #[cfg(feature = "zenoh")]
+    #[error(transparent)]
+    OverBudget(#[from] crate::OverBudget),
+    /// A budget that is too small.
+    #[cfg(feature = "zenoh")]
+    #[error("the memory of a bridge must be at least {least} bytes, got {found}")]
+    Budget {
+        /// The bytes that were asked for.
+        found: u64,
+        /// The fewest.
+        least: u64,
+    },
+    /// There is no memory for a frame.
+    #[error("no memory for a frame of {bytes} bytes")]
+    NoMemory {
+        /// Bytes of the frame.
+        bytes: usize,
+    },
     /// A thread was refused.
     #[error("starting a thread failed: {0}")]
     Thread(std::io::Error),

@@ -10,18 +10,27 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenure_stream::{Meta, Origin, Publisher};
+use tenure_stream::{Meta, Origin, Publisher, SlotReport, SlotState, Spec};
 use zenoh::bytes::ZBytes;
 use zenoh::sample::Sample;
 
 use crate::body::{Carried, unpack};
 use crate::bridge::{Shown, locked};
-use crate::packet::{Fault, Head, LONGEST, Packet};
+use crate::budget::{Budget, Share};
+use crate::packet::{Encoding, Fault, Head, LONGEST, Packet};
 use crate::timing::{Timing, now};
 use crate::{ImportReport, ImportState, Result};
 
 /// How long to leave a name alone that could not be had.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
+/// Memory that a stream may have before anything is known about its sender.
+const UNEARNED: u64 = 16 << 20;
+/// Memory that it may have besides for each byte that was sent: so little data cannot become so much
+/// memory, and what compresses better only has to be sent for a while.
+const EARNED: u64 = 64;
+/// Credits of a stream, and slots besides them.
+const CREDITS: usize = 192;
+const OWN_SLOTS: usize = 2;
 
 impl Carried for ZBytes {
     fn whole(&self) -> Cow<'_, [u8]> {
@@ -39,6 +48,7 @@ pub(crate) struct Inbox {
     inside: Mutex<Inside>,
     changed: Condvar,
     shown: Shown<ImportReport>,
+    budget: Arc<Budget>,
 }
 
 #[derive(Debug, Default)]
@@ -71,11 +81,13 @@ struct Arrived {
     body: ZBytes,
     at: u64,
     source: Option<String>,
+    /// The memory of the body.
+    share: Share,
 }
 
 impl Inbox {
-    pub(crate) fn new(shown: Shown<ImportReport>) -> Inbox {
-        Inbox { inside: Mutex::default(), changed: Condvar::new(), shown }
+    pub(crate) fn new(shown: Shown<ImportReport>, budget: Arc<Budget>) -> Inbox {
+        Inbox { inside: Mutex::default(), changed: Condvar::new(), shown, budget }
     }
 
     fn change(&self, change: impl FnOnce(&mut Inside)) {
@@ -98,8 +110,15 @@ impl Inbox {
         });
         match packet {
             Ok(Packet::Frame(head)) => self.change(|inside| {
-                let (body, at, source) = (body.clone(), now(), inside.source.clone());
-                inside.frame = Some(Arrived { head, body, at, source });
+                // What waits goes first: the new one takes its place.
+                inside.frame = None;
+                match self.budget.take(body.len() as u64) {
+                    Ok(share) => {
+                        let (body, at, source) = (body.clone(), now(), inside.source.clone());
+                        inside.frame = Some(Arrived { head, body, at, source, share });
+                    }
+                    Err(over) => refuse(&self.shown, &over.to_string()),
+                }
             }),
             Ok(Packet::End { incarnation }) => {
                 self.change(|inside| inside.end = Some(End::Of(incarnation)));
@@ -157,6 +176,10 @@ pub(crate) struct Import {
     pub(crate) directory: PathBuf,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) shown: Shown<ImportReport>,
+    /// The memory of the slots.
+    pub(crate) share: Share,
+    /// Bytes that came so far.
+    pub(crate) came: u64,
 }
 
 /// The stream here.
@@ -167,6 +190,8 @@ struct Local {
     /// The number that the next frame should have.
     next: u64,
     timing: Timing,
+    /// The largest frame of which all slots fit into the bridge's memory.
+    largest: u64,
 }
 
 impl Import {
@@ -184,7 +209,7 @@ impl Import {
     }
 
     /// Publishes until the bridge ends.
-    pub(crate) fn run(self) {
+    pub(crate) fn run(mut self) {
         let mut local: Option<Local> = None;
         let mut not_before = None;
         while let Some((arrived, end, source)) = self.inbox.take() {
@@ -204,7 +229,7 @@ impl Import {
             {
                 match self.publish(arrived, &mut local) {
                     Ok(()) => not_before = None,
-                    Err(crate::Error::Stream(error)) => {
+                    Err(error @ (crate::Error::Stream(_) | crate::Error::OverBudget(_))) => {
                         not_before = Instant::now().checked_add(TRY_AGAIN);
                         let mut shown = locked(&self.shown);
                         shown.state = ImportState::Refused;
@@ -216,6 +241,14 @@ impl Import {
             if local.as_ref().is_some_and(|local| end == Some(End::Of(local.incarnation))) {
                 self.end(&mut local);
             }
+            if source.is_none()
+                && let Some(local) = &mut local
+            {
+                // Nothing comes for now: consumers keep what they have, and all else is given back.
+                local.publisher.release_memory();
+            }
+            let held = local.as_ref().map_or(0, |local| local.publisher.stats().bytes());
+            self.share.count(held as u64);
             self.inbox.set_has_stream(local.is_some());
             self.note(source.as_deref(), local.as_mut());
         }
@@ -252,12 +285,18 @@ impl Import {
         }
     }
 
-    fn publish(&self, arrived: Arrived, local: &mut Option<Local>) -> Result<()> {
-        let Arrived { head, body, at, source } = arrived;
+    fn publish(&mut self, arrived: Arrived, local: &mut Option<Local>) -> Result<()> {
+        let Arrived { head, body, at, source, share: _share } = arrived;
+        self.came = self.came.saturating_add(body.len() as u64);
         let spec = head.spec()?;
-        if local.as_ref().is_some_and(|local| local.incarnation != head.incarnation) {
+        let another = |local: &Local| {
+            local.incarnation != head.incarnation || spec.bytes() as u64 > local.largest
+        };
+        if local.as_ref().is_some_and(another) {
             *local = None;
+            self.share.count(0);
         }
+        self.reserve(&head, &spec, local.as_ref())?;
         let stream = match local {
             Some(known) => known,
             none => none.insert(self.open(&head, source)?),
@@ -279,17 +318,44 @@ impl Import {
         Ok(())
     }
 
+    /// Takes the memory that a frame needs from what the bridge may have, before any is allocated.
+    fn reserve(&mut self, head: &Head, spec: &Spec, local: Option<&Local>) -> Result<()> {
+        let needed = spec.bytes() as u64;
+        let stats = local.map(|local| local.publisher.stats());
+        let held = stats.as_ref().map_or(0, |stats| stats.bytes() as u64);
+        let fits = |slot: &SlotReport| {
+            slot.state == SlotState::Free && !slot.borrowed && slot.bytes as u64 >= needed
+        };
+        let grows = !stats.is_some_and(|stats| stats.slots.iter().any(fits));
+        let wanted = if grows { held.saturating_add(needed) } else { held };
+        let most = UNEARNED.saturating_add(self.came.saturating_mul(EARNED));
+        if grows && wanted > most {
+            return Err(Fault::Unearned { wanted, came: self.came, most }.into());
+        }
+        // What is compressed may need as much again while it is unpacked.
+        let unpacking = if head.encoding == Encoding::Plain { 0 } else { needed };
+        Ok(self.share.resize(wanted.saturating_add(unpacking))?)
+    }
+
     /// The stream here, from this frame on.
     fn open(&self, head: &Head, source: Option<String>) -> Result<Local> {
         let from = source.unwrap_or_else(|| locked(&self.shown).from.clone());
         let origin = Origin { from, paused: false };
+        let spec = head.spec()?;
+        let (bytes, limit) = (spec.bytes().max(1) as u64, self.inbox.budget.limit());
+        // As many credits as there is memory for, should consumers want them all.
+        let slots = usize::try_from(limit / bytes).unwrap_or(CREDITS);
+        let credits = slots.saturating_sub(OWN_SLOTS).clamp(1, CREDITS);
+        let largest = limit / (credits + OWN_SLOTS) as u64;
         let publisher = Publisher::builder(&self.name)
             .directory(&self.directory)
-            .spec(head.spec()?)
+            .credits(credits)
+            .initial_spec(spec)
             .first_sequence(head.sequence)
             .origin(origin.clone())
             .open()?;
         let (incarnation, next) = (head.incarnation, head.sequence);
-        Ok(Local { publisher, origin, incarnation, next, timing: Timing::default() })
+        let (timing, largest) = (Timing::default(), largest.max(bytes));
+        Ok(Local { publisher, origin, incarnation, next, timing, largest })
     }
 }

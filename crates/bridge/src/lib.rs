@@ -32,6 +32,11 @@
 //! gone; then the other, as another producer. [`BridgeBuilder::under`] tells them apart. One link
 //! carries one frame of a stream at a time, so a slow machine slows the others that have it.
 //!
+//! Memory for what others send is limited for the whole bridge ([`BridgeBuilder::memory`]): frames that
+//! do not fit are refused, and the report says so. A peer cannot have more memory than 64 bytes for
+//! each that it has sent, besides 16 MiB for a stream. What a stream held is given back when nobody
+//! who has it can be reached.
+//!
 //! What was brought here is not carried on: a stream with an [`Origin`] is never exported, so that
 //! frames cannot go in circles. Whoever can reach the port can have the frames: Zenoh over plain TCP
 //! neither encrypts nor asks who is there.
@@ -63,6 +68,8 @@ pub mod packet;
 #[cfg(all(linux_like, feature = "zenoh"))]
 mod bridge;
 #[cfg(all(linux_like, feature = "zenoh"))]
+mod budget;
+#[cfg(all(linux_like, feature = "zenoh"))]
 mod builder;
 #[cfg(all(linux_like, feature = "zenoh"))]
 mod export;
@@ -92,6 +99,8 @@ pub use error::{Error, Result};
 
 #[cfg(all(linux_like, feature = "zenoh"))]
 pub use bridge::Bridge;
+#[cfg(all(linux_like, feature = "zenoh"))]
+pub use budget::OverBudget;
 #[cfg(all(linux_like, feature = "zenoh"))]
 pub use builder::BridgeBuilder;
 #[cfg(all(linux_like, feature = "zenoh"))]

@@ -12,12 +12,12 @@ use zenoh::key_expr::{OwnedKeyExpr, keyexpr};
 use zenoh::pubsub::Subscriber;
 use zenoh::{Session, Wait};
 
-use crate::bridge::{Board, locked, on, spawn};
+use crate::bridge::{Board, Shown, locked, on, spawn};
 use crate::builder::Plan;
 use crate::export::Export;
 use crate::import::{Import, Inbox};
 use crate::keys::{Said, Token, host};
-use crate::report::{ExportState, Remote};
+use crate::report::{ExportState, ImportReport, ImportState, Remote};
 use crate::signal::Signal;
 use crate::watch::Watch;
 
@@ -35,8 +35,9 @@ const SETTLE: Duration = Duration::from_secs(3);
 const MOST_BRIDGES: usize = 1024;
 const MOST_REMOTE: usize = 4096;
 const MOST_IMPORTS: usize = 256;
-/// The most reports of streams of this machine, those that have ended among them.
+/// The most reports of streams of this machine and of others, those that have ended among them.
 const MOST_EXPORTS: usize = 1024;
+const MOST_REPORTS: usize = 1024;
 
 /// What a bridge is told.
 pub(crate) enum Event {
@@ -159,9 +160,9 @@ impl Manager {
     }
 
     /// Whether something has to be noticed that nobody tells: streams of this machine, and that
-    /// what is repeated here has been alone for too long.
+    /// what is repeated here, or would be, has been alone for too long.
     fn must_look(&self) -> bool {
-        let alone = |it: &Repeated| it.alone.is_some() && it.inbox.has_stream();
+        let alone = |it: &Repeated| it.alone.is_some();
         (self.watch.is_none() && !self.plan.exports.is_empty()) || self.imports.values().any(alone)
     }
 
@@ -268,8 +269,19 @@ impl Manager {
 
     /// Ends what is repeated here and gone there: the bridge that it came from is there, and does not
     /// have it (that the producer has ended is said in a packet, which is lost if the link is cut just
-    /// then), or it has not come back for so long that nobody waits for it any more.
-    fn end_what_is_gone(&self) {
+    /// then), or it has not come back for so long that nobody waits for it any more. What never became
+    /// a stream, or has ended, is forgotten with its thread.
+    fn end_what_is_gone(&mut self) {
+        let over = |it: &Repeated| {
+            !it.inbox.has_stream() && it.alone.is_some_and(|alone| alone.elapsed() >= SETTLE)
+        };
+        let gone = self.imports.iter().filter(|(_, it)| over(it)).map(|(name, _)| name.clone());
+        for name in gone.collect::<Vec<_>>() {
+            self.forget(&name);
+            if let Some(next) = self.waiting.pop_first() {
+                self.came(next);
+            }
+        }
         for repeated in self.imports.values() {
             let (Some(alone), Some((id, _))) = (repeated.alone, &repeated.current) else {
                 continue;
@@ -293,22 +305,48 @@ impl Manager {
         let alone = self.imports.iter().filter_map(|(name, it)| Some((it.alone?, name, it)));
         let oldest = alone.min_by_key(|(since, _, it)| (it.inbox.has_stream(), *since));
         let Some(name) = oldest.map(|(_, name, _)| name.clone()) else { return false };
-        on(&self.board.imports).remove(&name);
-        if let Some(repeated) = self.imports.remove(&name) {
-            repeated.inbox.stop();
-            let _ = repeated.thread.join();
-        }
+        self.forget(&name);
         true
     }
 
+    /// Ends what repeats a stream. Its report stays if there was something to report.
+    fn forget(&mut self, name: &str) {
+        let Some(repeated) = self.imports.remove(name) else { return };
+        let Repeated { inbox, current, thread, .. } = repeated;
+        // Nothing comes in any more; then it is ended.
+        drop(current);
+        inbox.stop();
+        let _ = thread.join();
+        let mut reports = on(&self.board.imports);
+        let empty = |shown: &Shown<ImportReport>| {
+            let shown = locked(shown);
+            shown.received == 0 && shown.refused == 0 && shown.problem.is_none()
+        };
+        if reports.get(name).is_some_and(empty) || reports.len() > MOST_REPORTS {
+            reports.remove(name);
+        } else if let Some(shown) = reports.get(name) {
+            let mut shown = locked(shown);
+            if shown.state != ImportState::Refused {
+                shown.state = ImportState::Ended;
+            }
+        }
+    }
+
     fn import(&self, name: &str, token: &Token) -> Option<Repeated> {
-        let shown = Arc::new(Mutex::new(Import::report(name, &from(token))));
-        let inbox = Arc::new(Inbox::new(Arc::clone(&shown)));
+        // One that was here before goes on counting.
+        let known = on(&self.board.imports).get(name).cloned();
+        let shown =
+            known.unwrap_or_else(|| Arc::new(Mutex::new(Import::report(name, &from(token)))));
+        locked(&shown).state = ImportState::Waiting;
+        let budget = &self.plan.budget;
+        let inbox = Arc::new(Inbox::new(Arc::clone(&shown), Arc::clone(budget)));
         let import = Import {
             name: name.to_owned(),
             directory: self.plan.directory.clone(),
             inbox: Arc::clone(&inbox),
             shown: Arc::clone(&shown),
+            share: budget.share(),
+            came: 0,
         };
         let thread = spawn("tenure-import", move || import.run()).ok()?;
         on(&self.board.imports).insert(name.to_owned(), shown);

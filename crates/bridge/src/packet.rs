@@ -125,6 +125,19 @@ pub enum Fault {
         /// Bytes that it should become.
         bytes: u64,
     },
+    /// More memory than the sender has earned by sending.
+    #[error(
+        "{wanted} bytes of memory are more than a sender of {came} bytes can have: {most} (it has to \
+         send more before its frames are believed)"
+    )]
+    Unearned {
+        /// Bytes of memory that the stream would have.
+        wanted: u64,
+        /// Bytes that came so far.
+        came: u64,
+        /// The most memory for as many.
+        most: u64,
+    },
     /// A JPEG file of what is not sent as one.
     #[error(
         "it is said to be jpeg, and described as {format} of {dtype}: that is u8 in rgb, bgr, grey, planar-rgb or nv12"

@@ -12,6 +12,10 @@ pub struct BridgeReport {
     pub imports: Vec<ImportReport>,
     /// Streams of others that are known, repeated here or not.
     pub remote: Vec<Remote>,
+    /// Bytes of memory that streams of others take here.
+    pub memory: u64,
+    /// The most that they may take: see [`crate::BridgeBuilder::memory`].
+    pub memory_limit: u64,
 }
 
 /// A stream that another bridge has.

@@ -17,7 +17,7 @@ const PATIENCE: (u64, u64) = (1_000_000, 3_000_000);
 /// How soon and how seldom to try to reach who is not there, in milliseconds.
 const RETRY: (u64, u64) = (250, 2_000);
 
-pub(crate) fn open(builder: &BridgeBuilder) -> Result<Session> {
+pub(crate) fn open(builder: &BridgeBuilder, memory: u64) -> Result<Session> {
     let BridgeBuilder { listen, connect, .. } = builder;
     // Without an address others are looked for, and can come.
     let look = listen.is_empty() && connect.is_empty();
@@ -35,7 +35,9 @@ pub(crate) fn open(builder: &BridgeBuilder) -> Result<Session> {
     set(&mut config, "connect/retry", retry)?;
     set(&mut config, "transport/unicast/open_timeout", LEASE)?;
     set(&mut config, "transport/link/tx/lease", LEASE)?;
-    set(&mut config, "transport/link/rx/max_message_size", LARGEST + LONGEST + (64 << 10))?;
+    // Zenoh puts a message together before anybody here sees it: none may be larger than all may have.
+    let largest = usize::try_from(memory).unwrap_or(LARGEST).min(LARGEST);
+    set(&mut config, "transport/link/rx/max_message_size", largest + LONGEST + (64 << 10))?;
     let drop = "transport/link/tx/queue/congestion_control/drop";
     set(&mut config, &format!("{drop}/wait_before_drop"), PATIENCE.0)?;
     set(&mut config, &format!("{drop}/max_wait_before_drop_fragments"), PATIENCE.1)?;

@@ -8,6 +8,11 @@
  * find out is up to the caller: a pointer that is not null points to what its type says, a handle
  * was not freed, a list has as many entries as are said, and whoever changes or frees a handle is
  * the only one who uses it. What is put out is left as it was if a call does not succeed.
+ *
+ * With TENURE_CHECK_HANDLES=1 in the environment handles are looked up: one that was freed, is of
+ * another kind or never was one is TENURE_STATUS_INVALID, and freeing it again does nothing but
+ * leave a text. That is for finding mistakes: it takes a lock in every call, and it keeps the memory
+ * of freed handles for a while, which hides them from AddressSanitizer and valgrind.
  */
 
 
@@ -595,7 +600,7 @@ typedef struct tenure_subscriber_figures_t {
      */
     uint64_t incarnation;
     /**
-     * Frames that did not come because no credit was left.
+     * Frames that did not come because no credit was left, up to this moment.
      */
     uint64_t dropped;
     /**
@@ -1270,8 +1275,7 @@ tenure_status_t tenure_device_image(const struct tenure_device_t *device,
                                     struct tenure_tensor_t **tensor);
 
 /**
- * A pool of memory of the device, which keeps at most so many bytes and buffers; `SIZE_MAX` for no
- * limit. New memory is zeroed by the device, which takes time; memory from a pool is not.
+ * A pool of memory of the device, limited as `tenure_pool_new` says. New memory is zeroed by the device, which takes time; memory from a pool is not.
  *
  * # Safety
  * `device` is null or a device; `pool` is null or valid.
@@ -1753,7 +1757,9 @@ tenure_status_t tenure_map(const struct tenure_tensor_t *tensor, struct tenure_m
 
 /**
  * The elements to read, where they are. Several may read the same bytes; nobody writes them until
- * `tenure_read_release`. `TENURE_STATUS_BUSY` if somebody does now.
+ * `tenure_read_release`. `TENURE_STATUS_BUSY` if somebody does now. Of a frame, and of other shared
+ * memory that may only be read, a program that casts `const` away and writes changes a copy, which
+ * nobody else sees and which is gone with the last map.
  *
  * # Safety
  * `tensor` is null or a handle; `read` is null or valid.
@@ -1961,8 +1967,9 @@ tenure_status_t tenure_plan_realize(const struct tenure_schedule_t *schedule,
 void tenure_plan_free(struct tenure_plan_t *made);
 
 /**
- * A pool of one memory, which must be named, that keeps at most so many bytes and buffers;
- * `SIZE_MAX` for no limit.
+ * A pool of one memory, which must be named, that never has more than so many bytes, in use and
+ * kept together, and keeps at most so many buffers; `SIZE_MAX` for no limit. Asking it for more is
+ * `TENURE_STATUS_OUT_OF_MEMORY`.
  *
  * # Safety
  * `pool` is null or valid.
@@ -2164,14 +2171,24 @@ tenure_status_t tenure_publisher_options_set_directory(struct tenure_publisher_o
                                                        const char *directory);
 
 /**
- * What frames look like, so that memory for a new consumer is made when it comes and not when the
- * first frame needs it. The description is copied.
+ * What all frames look like: others are `TENURE_STATUS_INVALID` and not published. Memory for a new
+ * consumer is made when it comes and not when the first frame needs it. The description is copied.
  *
  * # Safety
  * `options` is null or options that nobody else uses; `spec` is null or a description.
  */
 tenure_status_t tenure_publisher_options_set_spec(struct tenure_publisher_options_t *options,
                                                   const struct tenure_spec_t *spec);
+
+/**
+ * What the first frames will look like, so that there is memory for them; later ones may look
+ * otherwise. The description is copied.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses; `spec` is null or a description.
+ */
+tenure_status_t tenure_publisher_options_set_initial_spec(struct tenure_publisher_options_t *options,
+                                                          const struct tenure_spec_t *spec);
 
 /**
  * The memory of slots: `TENURE_MEMORY_SHM`, as if not said or automatic, or `TENURE_MEMORY_DMA`.
@@ -2376,8 +2393,8 @@ tenure_status_t tenure_schedule_add_step(struct tenure_schedule_t *schedule,
 void tenure_schedule_free(struct tenure_schedule_t *schedule);
 
 /**
- * The tensor to fill, a new handle. It has to be freed, with all its maps and views, before the
- * slot is published.
+ * The tensor to fill, a new handle. Kept past `tenure_slot_publish` it is a private copy, and so
+ * are its maps and views: nothing that is written there reaches the frame.
  *
  * # Safety
  * `slot` is null or a slot; `tensor` is null or valid.
@@ -2387,9 +2404,9 @@ tenure_status_t tenure_slot_tensor(const struct tenure_slot_t *slot,
 
 /**
  * Publishes the frame to all consumers that have a credit left, and waits for none of them.
- * `meta` and `receipt` may be null. `TENURE_STATUS_BUSY` if other handles to the tensor exist,
- * which could write to it afterwards; if it is not published, for this or another reason, the
- * slot is given up, but for null pointers.
+ * `meta` and `receipt` may be null. `TENURE_STATUS_BUSY` if a copy or a device still works on the
+ * tensor; if it is not published, for this or another reason, the slot is given up, but for null
+ * pointers.
  *
  * # Safety
  * `slot` is null or a slot that nobody else uses; `meta` and what it points to, and `receipt`,
@@ -2594,6 +2611,39 @@ tenure_status_t tenure_subscriber_options_set_explicit_fences(struct tenure_subs
                                                               bool explicit_fences);
 
 /**
+ * Waits for the next frame also while all credits are held, if it is true: for programs that
+ * release frames in another thread. False if not said: to wait without end for a frame that cannot
+ * come is then `TENURE_STATUS_BUSY`.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses.
+ */
+tenure_status_t tenure_subscriber_options_set_wait_when_full(struct tenure_subscriber_options_t *options,
+                                                             bool wait_when_full);
+
+/**
+ * Accepts a stream of this user too, in a directory of this user. If not said, a producer must be
+ * of this user, root, the owner of the directory, or of this process's group.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses.
+ */
+tenure_status_t tenure_subscriber_options_set_producer_uid(struct tenure_subscriber_options_t *options,
+                                                           uint32_t uid);
+
+/**
+ * How many bytes of the producer's memory may be mapped at one time, and in how many memories,
+ * each of which takes a descriptor; 0 for what is usual: half of the machine's memory, half of the
+ * descriptors that this process may have. Frames beyond that are `TENURE_STATUS_OUT_OF_MEMORY`.
+ *
+ * # Safety
+ * `options` is null or options that nobody else uses.
+ */
+tenure_status_t tenure_subscriber_options_set_limits(struct tenure_subscriber_options_t *options,
+                                                     size_t bytes,
+                                                     size_t memories);
+
+/**
  * Gives options back; null is fine. Subscribers opened with them go on.
  *
  * # Safety
@@ -2614,7 +2664,9 @@ tenure_status_t tenure_subscriber_open(const struct tenure_subscriber_options_t 
 /**
  * The next frame, waiting for it at most so many nanoseconds; 0 only looks, and less than 0 waits
  * without end. Puts out null if none came. `TENURE_STATUS_CLOSED` if the producer ended the stream
- * or died (unless the subscriber follows), `TENURE_STATUS_EVICTED` if it put this consumer out.
+ * or died (unless the subscriber follows), `TENURE_STATUS_EVICTED` if it put this consumer out,
+ * `TENURE_STATUS_BUSY` if the wait is without end and all frames that may be held are (see
+ * `tenure_subscriber_options_set_wait_when_full`).
  *
  * # Safety
  * `subscriber` is null or a subscriber that nobody else uses; `frame` is null or valid.
@@ -2641,6 +2693,15 @@ tenure_status_t tenure_subscriber_latest(struct tenure_subscriber_t *subscriber,
  * `subscriber` is null or a subscriber; `fd` is null or valid.
  */
 tenure_status_t tenure_subscriber_fd(const struct tenure_subscriber_t *subscriber, int *fd);
+
+/**
+ * How many frames are held at this moment, their tensors, maps and exports included. None comes
+ * while these are all credits.
+ *
+ * # Safety
+ * `subscriber` is null or a subscriber; `held` is null or valid.
+ */
+tenure_status_t tenure_subscriber_held(const struct tenure_subscriber_t *subscriber, size_t *held);
 
 /**
  * Credits, and how many frames did not come.

@@ -188,7 +188,9 @@ pub(crate) fn space(space: LogicalMemorySpace) -> (SpaceCode, u32) {
     match space {
         LogicalMemorySpace::MainMemory => (TENURE_SPACE_MAIN, 0),
         LogicalMemorySpace::PinnedMemory => (TENURE_SPACE_PINNED, 0),
-        LogicalMemorySpace::GpuMemory { device_id } => (TENURE_SPACE_GPU, device_id),
+        LogicalMemorySpace::GpuMemory { device_id } => {
+            (TENURE_SPACE_GPU, u32::try_from(device_id).unwrap_or(u32::MAX))
+        }
         LogicalMemorySpace::ManagedMemory => (TENURE_SPACE_MANAGED, 0),
     }
 }
@@ -198,7 +200,7 @@ pub(crate) fn space_of(code: SpaceCode, device_id: u32) -> Outcome<LogicalMemory
     match code {
         TENURE_SPACE_MAIN => Ok(LogicalMemorySpace::MainMemory),
         TENURE_SPACE_PINNED => Ok(LogicalMemorySpace::PinnedMemory),
-        TENURE_SPACE_GPU => Ok(LogicalMemorySpace::GpuMemory { device_id }),
+        TENURE_SPACE_GPU => Ok(LogicalMemorySpace::GpuMemory { device_id: device_id as usize }),
         TENURE_SPACE_MANAGED => Ok(LogicalMemorySpace::ManagedMemory),
         other => Err(unknown("space", other, "0 main, 1 pinned, 2 gpu, 3 managed")),
     }

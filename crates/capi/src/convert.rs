@@ -7,6 +7,7 @@ use tenure::image::{Convert, Filter, Fit, Normalize, Rotation, Siting};
 use crate::codes::{self, MatrixCode, RangeCode, unknown};
 use crate::failure::Outcome;
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow_mut, give, list, out, take};
 use crate::status::Status;
 
@@ -48,6 +49,8 @@ pub const TENURE_SITING_LEFT: SitingCode = 1;
 /// to its place in the destination, converted in colour, normalised and stored.
 pub struct ConvertHandle(pub(crate) Convert);
 
+impl Handle for ConvertHandle {}
+
 /// Changes a description.
 ///
 /// # Safety
@@ -82,7 +85,7 @@ pub unsafe extern "C" fn tenure_convert_new(convert: *mut *mut ConvertHandle) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_convert_free(convert: *mut ConvertHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(convert) }));
+    guarded_free(|| unsafe { take(convert, "convert") });
 }
 
 /// Takes only this part of the source.

@@ -11,6 +11,7 @@ use crate::codes::{self, DTypeCode, FormatCode, MemoryCode, SpaceCode};
 use crate::failure::Outcome;
 use crate::fence::FenceHandle;
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, dims, give, optional_text, out, take, text};
 use crate::pool::PoolHandle;
 use crate::status::Status;
@@ -22,6 +23,8 @@ pub struct DeviceHandle {
     gpu: Gpu,
     name: CString,
 }
+
+impl Handle for DeviceHandle {}
 
 impl From<Gpu> for DeviceHandle {
     fn from(gpu: Gpu) -> DeviceHandle {
@@ -186,8 +189,7 @@ pub unsafe extern "C" fn tenure_device_image(
     })
 }
 
-/// A pool of memory of the device, which keeps at most so many bytes and buffers; `SIZE_MAX` for no
-/// limit. New memory is zeroed by the device, which takes time; memory from a pool is not.
+/// A pool of memory of the device, limited as `tenure_pool_new` says. New memory is zeroed by the device, which takes time; memory from a pool is not.
 ///
 /// # Safety
 /// `device` is null or a device; `pool` is null or valid.
@@ -202,7 +204,7 @@ pub unsafe extern "C" fn tenure_device_pool(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (device, pool) = unsafe { (borrow(device, "device")?, out(pool, "pool")?) };
-        let limits = PoolLimits { bytes, buffers };
+        let limits = PoolLimits::new(bytes, buffers);
         let made = tenure::Pool::over(device.allocator(memory)?, limits);
         give(pool, PoolHandle(made));
         Ok(())
@@ -262,5 +264,5 @@ pub unsafe extern "C" fn tenure_device_to_later(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_device_free(device: *mut DeviceHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(device) }));
+    guarded_free(|| unsafe { take(device, "device") });
 }

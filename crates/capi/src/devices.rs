@@ -8,6 +8,7 @@ use tenure::gpu::{Class, Listed, Region, backends};
 
 use crate::failure::{Failure, Outcome};
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, give, out, take};
 use crate::status::Status;
 use crate::tensor::c_text;
@@ -31,6 +32,8 @@ pub struct DevicesHandle {
     found: Vec<Found>,
     missing: Vec<Missing>,
 }
+
+impl Handle for DevicesHandle {}
 
 struct Found {
     word: CString,
@@ -227,5 +230,5 @@ pub unsafe extern "C" fn tenure_devices_missing(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_devices_free(devices: *mut DevicesHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(devices) }));
+    guarded_free(|| unsafe { take(devices, "devices") });
 }

@@ -43,7 +43,9 @@ fn of_memory(error: &memory::Error) -> Status {
     match error {
         Error::Busy { .. } => Status::Busy,
         Error::Unavailable { .. } => Status::Unavailable,
-        Error::NoneServed { .. } | Error::OutOfMemory { .. } => Status::OutOfMemory,
+        Error::NoneServed { .. } | Error::OutOfMemory { .. } | Error::PoolFull { .. } => {
+            Status::OutOfMemory
+        }
         Error::ReadOnly { .. } => Status::ReadOnly,
         Error::NotMappable { .. }
         | Error::NoDescriptor { .. }
@@ -124,10 +126,12 @@ fn of_stream(error: &stream::Error) -> Status {
         Error::Taken { .. }
         | Error::NoSlot { .. }
         | Error::DevicesBusy { .. }
+        | Error::AllHeld { .. }
         | Error::StillHeld => Status::Busy,
         Error::NoStream { .. } => Status::NotFound,
         Error::NoAnswer { .. } => Status::NoAnswer,
-        Error::Refused { .. } => Status::Refused,
+        Error::Refused { .. } | Error::Producer { .. } => Status::Refused,
+        Error::MemoryLimit { .. } => Status::OutOfMemory,
         Error::Ended { .. } => Status::Closed,
         Error::Evicted { .. } => Status::Evicted,
         Error::Packet { .. } | Error::Report { .. } => Status::Damaged,

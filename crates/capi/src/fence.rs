@@ -12,6 +12,7 @@ use crate::convert::ConvertHandle;
 use crate::descriptor::descriptor;
 use crate::failure::Failure;
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, give, optional, out, take};
 use crate::processor::{PlacementFigures, ProcessorHandle, figures};
 use crate::status::Status;
@@ -19,6 +20,8 @@ use crate::tensor::TensorHandle;
 
 /// Becomes done when the work behind it is, and stays so. Any thread may use it.
 pub struct FenceHandle(pub(crate) Fence);
+
+impl Handle for FenceHandle {}
 
 /// As `tenure_processor_convert`, perhaps done later: `fence` is done when the picture is, and
 /// nobody can touch either side until then. A fence that fails tells that the destination is not
@@ -143,5 +146,5 @@ pub unsafe extern "C" fn tenure_fence_clone_fd(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_fence_free(fence: *mut FenceHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(fence) }));
+    guarded_free(|| unsafe { take(fence, "fence") });
 }

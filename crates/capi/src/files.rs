@@ -10,6 +10,7 @@ use tenure::files::{self, TensorFile};
 use crate::codes::{self, MemoryCode};
 use crate::failure::Failure;
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, give, optional, out, take, text, texts};
 use crate::pool::PoolHandle;
 use crate::status::Status;
@@ -24,10 +25,14 @@ pub struct FileHandle {
     metadata: Vec<(CString, CString)>,
 }
 
+impl Handle for FileHandle {}
+
 /// Tensors that were loaded.
 pub struct LoadedHandle {
     tensors: Vec<(CString, TensorDyn)>,
 }
+
+impl Handle for LoadedHandle {}
 
 /// Is told how many of all bytes are loaded, on the thread that loads; false ends the loading. It
 /// must return, not throw or jump away.
@@ -162,7 +167,7 @@ pub unsafe extern "C" fn tenure_file_tensor(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_file_free(file: *mut FileHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(file) }));
+    guarded_free(|| unsafe { take(file, "file") });
 }
 
 /// Brings tensors into memory: those with the `count` `names`, or all if `names` is null, into
@@ -263,5 +268,5 @@ pub unsafe extern "C" fn tenure_loaded_tensor(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_loaded_free(loaded: *mut LoadedHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(loaded) }));
+    guarded_free(|| unsafe { take(loaded, "loaded") });
 }

@@ -10,6 +10,7 @@ use tenure::stream::{Frame, Guarded};
 
 use crate::fence::FenceHandle;
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, give, out, take};
 use crate::status::Status;
 use crate::tensor::TensorHandle;
@@ -18,6 +19,8 @@ use crate::tensor::TensorHandle;
 /// tensors, maps and exports made of it are gone; until then nobody writes to it, also if the
 /// producer dies. Calls from several threads are fine.
 pub struct FrameHandle(pub(crate) Frame);
+
+impl Handle for FrameHandle {}
 
 /// What keeps others from writing to a frame: one of `TENURE_GUARDED_…`.
 pub type GuardedCode = i32;
@@ -165,7 +168,7 @@ pub unsafe extern "C" fn tenure_frame_release_after(
         // SAFETY: by the caller's promise.
         unsafe { borrow(frame, "frame")? };
         // SAFETY: by the caller's promise; the reference above is gone.
-        if let Some(frame) = unsafe { take(frame) } {
+        if let Some(frame) = unsafe { take(frame, "frame")? } {
             frame.0.release_after(fence);
         }
         Ok(())
@@ -179,5 +182,5 @@ pub unsafe extern "C" fn tenure_frame_release_after(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_frame_release(frame: *mut FrameHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(frame) }));
+    guarded_free(|| unsafe { take(frame, "frame") });
 }

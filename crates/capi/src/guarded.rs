@@ -31,9 +31,9 @@ pub(crate) fn guarded(work: impl FnOnce() -> Outcome) -> Status {
 }
 
 /// The same for what gives nothing back: freeing.
-pub(crate) fn guarded_free(work: impl FnOnce()) {
+pub(crate) fn guarded_free<T>(work: impl FnOnce() -> Outcome<T>) {
     guarded(|| {
-        work();
+        drop(work()?);
         Ok(())
     });
 }

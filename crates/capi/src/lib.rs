@@ -2,7 +2,8 @@
 //!
 //! The promise of this crate: what a C program passes is looked at before it is used. Null
 //! pointers and wrong values are a status and a text, and no panic leaves the library. What C
-//! cannot promise by types (that a handle is one of ours and not freed) is said at each function.
+//! cannot promise by types (that a handle is one of ours and not freed) is said at each function,
+//! and looked up where `TENURE_CHECK_HANDLES=1` asks for it.
 //! There is no logic here: every function does one call of the crate `tenure`.
 #![warn(
     clippy::expect_used,
@@ -30,6 +31,7 @@ pub mod files;
 #[cfg(linux_like)]
 pub mod frame;
 pub mod guarded;
+mod handles;
 pub mod image;
 pub mod map;
 pub mod picture;

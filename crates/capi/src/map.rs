@@ -3,9 +3,11 @@
 
 use std::ffi::c_void;
 
+use tenure::memory::{Access, Hold};
 use tenure::{Dyn, StridedMap, StridedRead, TensorDyn};
 
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, give, out, take};
 use crate::status::Status;
 use crate::tensor::TensorHandle;
@@ -17,11 +19,17 @@ pub struct MapHandle {
     bytes: Bytes,
 }
 
+impl Handle for MapHandle {}
+
 /// Elements to read. Others may read them too; nobody writes them until it is released.
 pub struct ReadHandle {
     held: StridedRead<Dyn>,
+    /// Pages that C may write all the same, of memory that must not be written.
+    _pages: Option<Hold>,
     bytes: Bytes,
 }
+
+impl Handle for ReadHandle {}
 
 /// Where the bytes of a map are.
 struct Bytes {
@@ -37,12 +45,16 @@ unsafe impl Send for Bytes {}
 // SAFETY: as above; `&Bytes` only gives out numbers.
 unsafe impl Sync for Bytes {}
 
+/// Which byte of a tensor's buffer is the lowest of its own.
+fn lowest(tensor: &TensorDyn) -> usize {
+    let own = tensor.layout().span().start;
+    tensor.image_layout().map_or(own, |image| own.min(image.span().start))
+}
+
 impl Bytes {
     fn of(tensor: &TensorDyn, start: *mut u8, len: usize) -> Bytes {
-        let layout = tensor.layout();
-        let own = layout.span().start;
-        let lowest = tensor.image_layout().map_or(own, |image| own.min(image.span().start));
-        Bytes { start, len, first: layout.offset().saturating_sub(lowest).min(len) }
+        let first = tensor.layout().offset().saturating_sub(lowest(tensor));
+        Bytes { start, len, first: first.min(len) }
     }
 
     /// The address of the element with all indices 0, which for reversed dimensions is not the
@@ -75,7 +87,9 @@ pub unsafe extern "C" fn tenure_map(
 }
 
 /// The elements to read, where they are. Several may read the same bytes; nobody writes them until
-/// `tenure_read_release`. `TENURE_STATUS_BUSY` if somebody does now.
+/// `tenure_read_release`. `TENURE_STATUS_BUSY` if somebody does now. Of a frame, and of other shared
+/// memory that may only be read, a program that casts `const` away and writes changes a copy, which
+/// nobody else sees and which is gone with the last map.
 ///
 /// # Safety
 /// `tensor` is null or a handle; `read` is null or valid.
@@ -87,10 +101,20 @@ pub unsafe extern "C" fn tenure_map_read(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (tensor, read) = unsafe { (borrow(tensor, "tensor")?, out(read, "read")?) };
-        let held = tensor.tensor.map_strided_read()?;
+        let tensor = &tensor.tensor;
+        let held = tensor.map_strided_read()?;
         let span = held.span();
-        let bytes = Bytes::of(&tensor.tensor, span.as_ptr().cast_mut(), span.len());
-        give(read, ReadHandle { held, bytes });
+        let (start, len) = (span.as_ptr().cast_mut(), span.len());
+        let raw = tensor.buffer().raw()?;
+        let pages = match !raw.writable() || raw.is_published() {
+            true => {
+                let first = lowest(tensor);
+                Some(tensor.buffer().hold(Access::ExportRead, first..first + len)?)
+            }
+            false => None,
+        };
+        let start = pages.as_ref().map_or(start, |pages| pages.address().as_ptr());
+        give(read, ReadHandle { held, _pages: pages, bytes: Bytes::of(tensor, start, len) });
         Ok(())
     })
 }
@@ -157,7 +181,7 @@ pub unsafe extern "C" fn tenure_read_intact(read: *const ReadHandle) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_map_release(map: *mut MapHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(map) }));
+    guarded_free(|| unsafe { take(map, "map") });
 }
 
 /// Ends a map to read; null is fine. Its addresses are not valid any more.
@@ -167,5 +191,5 @@ pub unsafe extern "C" fn tenure_map_release(map: *mut MapHandle) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_read_release(read: *mut ReadHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(read) }));
+    guarded_free(|| unsafe { take(read, "read") });
 }

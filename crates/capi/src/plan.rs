@@ -11,6 +11,7 @@ use crate::allocator::named;
 use crate::codes::{MemoryCode, unknown};
 use crate::failure::{Failure, Outcome};
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, give, list, out, take};
 use crate::schedule::ScheduleHandle;
 use crate::status::Status;
@@ -43,6 +44,8 @@ pub struct PlanHandle {
     /// The plan as C reads it, made when it is first asked for.
     json: OnceLock<CString>,
 }
+
+impl Handle for PlanHandle {}
 
 fn mode(code: ModeCode) -> Outcome<PlannerMode> {
     match code {
@@ -244,5 +247,5 @@ pub unsafe extern "C" fn tenure_plan_realize(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_plan_free(made: *mut PlanHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(made) }));
+    guarded_free(|| unsafe { take(made, "made") });
 }

@@ -8,13 +8,18 @@ use std::slice;
 use tenure::layout::MAX_RANK;
 
 use crate::failure::{Failure, Outcome};
+use crate::handles::{self, Handle};
 
 /// What a handle points to.
 ///
 /// # Safety
 /// `pointer` must be null, or point to a `T` that nobody changes while the reference is used.
-pub(crate) unsafe fn borrow<'a, T>(pointer: *const T, what: &'static str) -> Outcome<&'a T> {
+pub(crate) unsafe fn borrow<'a, T: Handle>(
+    pointer: *const T,
+    what: &'static str,
+) -> Outcome<&'a T> {
     check(pointer, what)?;
+    handles::check::<T>(pointer.addr(), what)?;
     // SAFETY: not null and aligned; the rest by the caller's promise.
     Ok(unsafe { &*pointer })
 }
@@ -23,7 +28,7 @@ pub(crate) unsafe fn borrow<'a, T>(pointer: *const T, what: &'static str) -> Out
 ///
 /// # Safety
 /// As [`borrow`].
-pub(crate) unsafe fn optional<'a, T>(
+pub(crate) unsafe fn optional<'a, T: Handle>(
     pointer: *const T,
     what: &'static str,
 ) -> Outcome<Option<&'a T>> {
@@ -34,12 +39,33 @@ pub(crate) unsafe fn optional<'a, T>(
     unsafe { borrow(pointer, what) }.map(Some)
 }
 
+/// A structure of the caller's, or nothing for null.
+///
+/// # Safety
+/// As [`borrow`], for any `T`.
+#[cfg(any(linux_like, test))]
+pub(crate) unsafe fn optional_plain<'a, T>(
+    pointer: *const T,
+    what: &'static str,
+) -> Outcome<Option<&'a T>> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    check(pointer, what)?;
+    // SAFETY: not null and aligned; the rest by the caller's promise.
+    Ok(Some(unsafe { &*pointer }))
+}
+
 /// What a handle points to, to change.
 ///
 /// # Safety
 /// `pointer` must be null, or point to a `T` that nobody else uses while the reference is used.
-pub(crate) unsafe fn borrow_mut<'a, T>(pointer: *mut T, what: &'static str) -> Outcome<&'a mut T> {
+pub(crate) unsafe fn borrow_mut<'a, T: Handle>(
+    pointer: *mut T,
+    what: &'static str,
+) -> Outcome<&'a mut T> {
     check(pointer, what)?;
+    handles::check::<T>(pointer.addr(), what)?;
     // SAFETY: not null and aligned; the rest by the caller's promise.
     Ok(unsafe { &mut *pointer })
 }
@@ -138,18 +164,42 @@ pub(crate) unsafe fn texts<'a>(
 }
 
 /// Puts a new object out, as a handle.
-pub(crate) fn give<T>(room: &mut MaybeUninit<*mut T>, value: T) {
-    room.write(Box::into_raw(Box::new(value)));
+pub(crate) fn give<T: Handle>(room: &mut MaybeUninit<*mut T>, value: T) {
+    let pointer = Box::into_raw(Box::new(value));
+    handles::enter::<T>(pointer.addr());
+    room.write(pointer);
 }
 
 /// Takes an object back; nothing for null.
 ///
 /// # Safety
 /// `pointer` must be null or from [`give`], and nobody may use it any more.
-pub(crate) unsafe fn take<T>(pointer: *mut T) -> Option<Box<T>> {
+pub(crate) unsafe fn take<T: Handle>(pointer: *mut T, what: &'static str) -> Outcome<Option<T>> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    let remembered = handles::leave::<T>(pointer.addr(), what)?;
     // SAFETY: by the caller's promise it came from a box, and this is the only pointer to it.
-    (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
+    let owned = unsafe { Box::from_raw(pointer) };
+    if !remembered {
+        return Ok(Some(*owned));
+    }
+    // SAFETY: room for a `T` is what the same box is once its value is taken out: `value` is read
+    // before anything else can be.
+    let (value, memory) = unsafe {
+        let pointer = Box::into_raw(owned);
+        (pointer.read(), Box::from_raw(pointer.cast::<Room<T>>()))
+    };
+    handles::bury::<T>(pointer.addr(), memory);
+    Ok(Some(value))
 }
+
+/// The memory of a value that was taken out.
+#[repr(transparent)]
+struct Room<T>(MaybeUninit<T>);
+
+// SAFETY: there is no value in it, only memory.
+unsafe impl<T> Send for Room<T> {}
 
 fn check<T>(pointer: *const T, what: &'static str) -> Outcome {
     if pointer.is_null() {
@@ -174,8 +224,8 @@ mod tests {
         let odd = (&raw const value).wrapping_byte_add(1);
         // SAFETY: refused before it is used.
         unsafe {
-            assert_eq!(borrow::<u32>(std::ptr::null(), "it").unwrap_err().status, Status::Null);
-            assert_eq!(borrow(odd, "it").unwrap_err().status, Status::Invalid);
+            assert!(optional_plain::<u32>(std::ptr::null(), "it").unwrap().is_none());
+            assert_eq!(optional_plain(odd, "it").unwrap_err().status, Status::Invalid);
             assert_eq!(
                 list(&raw const value, usize::MAX, "it").unwrap_err().status,
                 Status::Invalid

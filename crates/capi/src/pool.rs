@@ -8,12 +8,15 @@ use tenure::{Pool, PoolLimits, TensorDyn};
 use crate::allocator::named;
 use crate::codes::{self, DTypeCode, FormatCode, MemoryCode};
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, dims, give, optional_text, out, take};
 use crate::status::Status;
 use crate::tensor::TensorHandle;
 
 /// Freed memory that is kept and handed out again. Any thread may use it.
 pub struct PoolHandle(pub(crate) Pool);
+
+impl Handle for PoolHandle {}
 
 /// What a pool did and holds.
 #[repr(C)]
@@ -38,8 +41,9 @@ pub struct PoolFigures {
     pub peak: u64,
 }
 
-/// A pool of one memory, which must be named, that keeps at most so many bytes and buffers;
-/// `SIZE_MAX` for no limit.
+/// A pool of one memory, which must be named, that never has more than so many bytes, in use and
+/// kept together, and keeps at most so many buffers; `SIZE_MAX` for no limit. Asking it for more is
+/// `TENURE_STATUS_OUT_OF_MEMORY`.
 ///
 /// # Safety
 /// `pool` is null or valid.
@@ -53,7 +57,7 @@ pub unsafe extern "C" fn tenure_pool_new(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let pool = unsafe { out(pool, "pool")? };
-        let limits = PoolLimits { bytes, buffers };
+        let limits = PoolLimits::new(bytes, buffers);
         give(pool, PoolHandle(Pool::new(named(memory)?).with_limits(limits)));
         Ok(())
     })
@@ -159,5 +163,5 @@ pub unsafe extern "C" fn tenure_pool_trim(pool: *const PoolHandle) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_pool_free(pool: *mut PoolHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(pool) }));
+    guarded_free(|| unsafe { take(pool, "pool") });
 }

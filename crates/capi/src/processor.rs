@@ -8,12 +8,15 @@ use tenure::image::{Convert, ImageProcessor, ImageProcessorConfig, Placement};
 use crate::convert::ConvertHandle;
 use crate::failure::Outcome;
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, give, list, optional, optional_text, out, take};
 use crate::status::Status;
 use crate::tensor::TensorHandle;
 
 /// Turns image tensors into others. Made once and used for many pictures, from any thread.
 pub struct ProcessorHandle(pub(crate) ImageProcessor);
+
+impl Handle for ProcessorHandle {}
 
 /// Where a converted picture lies in its destination, and the way back for detections.
 #[repr(C)]
@@ -151,5 +154,5 @@ pub unsafe extern "C" fn tenure_processor_convert_batch(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_processor_free(processor: *mut ProcessorHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(processor) }));
+    guarded_free(|| unsafe { take(processor, "processor") });
 }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tenure::stream::Publisher;
 
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, give, out, take};
 use crate::publisher_options::PublisherOptions;
 use crate::status::Status;
@@ -17,6 +18,8 @@ use crate::streams::ReportHandle;
 /// a thread of its own, unless its options say otherwise, so a process that forks opens it
 /// afterwards.
 pub struct PublisherHandle(Mutex<Publisher>);
+
+impl Handle for PublisherHandle {}
 
 impl PublisherHandle {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Publisher> {
@@ -139,5 +142,5 @@ pub unsafe extern "C" fn tenure_publisher_evict(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_publisher_free(publisher: *mut PublisherHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(publisher) }));
+    guarded_free(|| unsafe { take(publisher, "publisher") });
 }

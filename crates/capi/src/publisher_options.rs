@@ -12,6 +12,7 @@ use tenure::stream::{Publisher, Spec};
 use crate::codes::{self, MemoryCode};
 use crate::failure::{Failure, Outcome};
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, borrow_mut, give, out, take, text};
 use crate::policy::{Allow, FreeContext, Policy};
 use crate::spec::SpecHandle;
@@ -22,6 +23,8 @@ pub struct PublisherOptions {
     name: String,
     directory: Option<PathBuf>,
     spec: Option<Spec>,
+    /// Whether frames may look otherwise than `spec`.
+    free: bool,
     memory: Option<TensorMemory>,
     claims: Option<usize>,
     credits: Option<usize>,
@@ -31,6 +34,8 @@ pub struct PublisherOptions {
     threadless: bool,
 }
 
+impl Handle for PublisherOptions {}
+
 impl PublisherOptions {
     /// A publisher with these options.
     pub(crate) fn open(&self) -> tenure::stream::Result<Publisher> {
@@ -39,7 +44,10 @@ impl PublisherOptions {
             builder = builder.directory(directory);
         }
         if let Some(spec) = &self.spec {
-            builder = builder.spec(spec.clone());
+            builder = match self.free {
+                true => builder.initial_spec(spec.clone()),
+                false => builder.spec(spec.clone()),
+            };
         }
         if let Some(memory) = self.memory {
             builder = builder.memory(memory);
@@ -84,6 +92,7 @@ pub unsafe extern "C" fn tenure_publisher_options_new(
             name: name.to_owned(),
             directory: None,
             spec: None,
+            free: false,
             memory: None,
             claims: None,
             credits: None,
@@ -137,8 +146,8 @@ pub unsafe extern "C" fn tenure_publisher_options_set_directory(
     }
 }
 
-/// What frames look like, so that memory for a new consumer is made when it comes and not when the
-/// first frame needs it. The description is copied.
+/// What all frames look like: others are `TENURE_STATUS_INVALID` and not published. Memory for a new
+/// consumer is made when it comes and not when the first frame needs it. The description is copied.
 ///
 /// # Safety
 /// `options` is null or options that nobody else uses; `spec` is null or a description.
@@ -147,10 +156,32 @@ pub unsafe extern "C" fn tenure_publisher_options_set_spec(
     options: *mut PublisherOptions,
     spec: *const SpecHandle,
 ) -> Status {
-    // SAFETY: by the caller's promise.
+    // SAFETY: both are null or valid, and `options` is used here only: this function's contract.
+    unsafe { set_spec(options, spec, false) }
+}
+
+/// What the first frames will look like, so that there is memory for them; later ones may look
+/// otherwise. The description is copied.
+///
+/// # Safety
+/// `options` is null or options that nobody else uses; `spec` is null or a description.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_publisher_options_set_initial_spec(
+    options: *mut PublisherOptions,
+    spec: *const SpecHandle,
+) -> Status {
+    // SAFETY: both are null or valid, and `options` is used here only: this function's contract.
+    unsafe { set_spec(options, spec, true) }
+}
+
+/// # Safety
+/// As [`tenure_publisher_options_set_spec`].
+unsafe fn set_spec(options: *mut PublisherOptions, spec: *const SpecHandle, free: bool) -> Status {
+    // SAFETY: both are null or valid, and `options` is used here only: this function's contract.
     unsafe {
         change(options, |options| {
             options.spec = Some(borrow(spec, "spec")?.0.clone());
+            options.free = free;
             Ok(())
         })
     }
@@ -289,5 +320,5 @@ pub unsafe extern "C" fn tenure_publisher_options_set_thread(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_publisher_options_free(options: *mut PublisherOptions) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(options) }));
+    guarded_free(|| unsafe { take(options, "options") });
 }

@@ -10,7 +10,7 @@ use tenure::stream::{Meta, Publisher, Receipt};
 use crate::failure::Outcome;
 use crate::fence::FenceHandle;
 use crate::guarded::guarded;
-use crate::pointers::{borrow, give, list, optional, out};
+use crate::pointers::{borrow, give, list, optional, optional_plain, out};
 use crate::publisher::PublisherHandle;
 use crate::slot::SlotHandle;
 use crate::spec::SpecHandle;
@@ -49,7 +49,7 @@ pub struct PublishReceipt {
 /// `meta` is null or valid, and what it points to stays so while the result is used.
 pub(crate) unsafe fn meta<'a>(meta: *const FrameMeta) -> Outcome<Meta<'a>> {
     // SAFETY: by the caller's promise.
-    let Some(said) = (unsafe { optional(meta, "meta")? }) else { return Ok(Meta::new()) };
+    let Some(said) = (unsafe { optional_plain(meta, "meta")? }) else { return Ok(Meta::new()) };
     // SAFETY: by the caller's promise.
     let blob = unsafe { list(said.blob.cast::<u8>(), said.blob_bytes, "blob")? };
     let mut meta = Meta::new().blob(blob);

@@ -8,11 +8,14 @@ use tenure::plan::{BufferSpec, DEFAULT_ALIGN, Schedule, Step};
 use crate::codes::{self, DTypeCode};
 use crate::failure::Failure;
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow_mut, give, list, out, take, text};
 use crate::status::Status;
 
 /// Steps in order and the buffers that they read and write.
 pub struct ScheduleHandle(pub(crate) Schedule);
+
+impl Handle for ScheduleHandle {}
 
 /// Has its contents before the first step; no step writes it.
 pub const TENURE_BUFFER_INPUT: u32 = 1;
@@ -129,5 +132,5 @@ pub unsafe extern "C" fn tenure_schedule_add_step(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_schedule_free(schedule: *mut ScheduleHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(schedule) }));
+    guarded_free(|| unsafe { take(schedule, "schedule") });
 }

@@ -5,6 +5,7 @@ use tenure::stream::Slot;
 
 use crate::failure::Failure;
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, borrow_mut, give, out, take};
 use crate::publishing::{FrameMeta, PublishReceipt, meta, with_receipt};
 use crate::status::Status;
@@ -13,6 +14,8 @@ use crate::tensor::TensorHandle;
 /// A slot to fill, which nobody else has yet. Publishing takes the slot away; the handle is freed
 /// in any case.
 pub struct SlotHandle(Option<Slot>);
+
+impl Handle for SlotHandle {}
 
 impl From<Slot> for SlotHandle {
     fn from(slot: Slot) -> SlotHandle {
@@ -24,8 +27,8 @@ fn spent() -> Failure {
     Failure::invalid("the slot was published or given up before: claim another one")
 }
 
-/// The tensor to fill, a new handle. It has to be freed, with all its maps and views, before the
-/// slot is published.
+/// The tensor to fill, a new handle. Kept past `tenure_slot_publish` it is a private copy, and so
+/// are its maps and views: nothing that is written there reaches the frame.
 ///
 /// # Safety
 /// `slot` is null or a slot; `tensor` is null or valid.
@@ -44,9 +47,9 @@ pub unsafe extern "C" fn tenure_slot_tensor(
 }
 
 /// Publishes the frame to all consumers that have a credit left, and waits for none of them.
-/// `meta` and `receipt` may be null. `TENURE_STATUS_BUSY` if other handles to the tensor exist,
-/// which could write to it afterwards; if it is not published, for this or another reason, the
-/// slot is given up, but for null pointers.
+/// `meta` and `receipt` may be null. `TENURE_STATUS_BUSY` if a copy or a device still works on the
+/// tensor; if it is not published, for this or another reason, the slot is given up, but for null
+/// pointers.
 ///
 /// # Safety
 /// `slot` is null or a slot that nobody else uses; `meta` and what it points to, and `receipt`,
@@ -73,5 +76,5 @@ pub unsafe extern "C" fn tenure_slot_publish(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_slot_free(slot: *mut SlotHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(slot) }));
+    guarded_free(|| unsafe { take(slot, "slot") });
 }

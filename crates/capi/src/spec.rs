@@ -5,12 +5,15 @@ use tenure::stream::Spec;
 
 use crate::codes::{self, DTypeCode, FormatCode, MatrixCode, RangeCode};
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, borrow_mut, dims, give, out, take};
 use crate::status::Status;
 use crate::tensor::TensorHandle;
 
 /// What the frames of a stream look like.
 pub struct SpecHandle(pub(crate) Spec);
+
+impl Handle for SpecHandle {}
 
 /// Frames of elements without gaps.
 ///
@@ -99,5 +102,5 @@ pub unsafe extern "C" fn tenure_spec_set_colour(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_spec_free(spec: *mut SpecHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(spec) }));
+    guarded_free(|| unsafe { take(spec, "spec") });
 }

@@ -7,12 +7,15 @@ use tenure::stream::{self, StreamReport};
 
 use crate::failure::{Failure, Outcome};
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, give, optional_text, out, take, text};
 use crate::status::Status;
 use crate::tensor::c_text;
 
 /// A list of streams at one moment.
 pub struct StreamsHandle(Vec<Entry>);
+
+impl Handle for StreamsHandle {}
 
 struct Entry {
     name: CString,
@@ -25,6 +28,8 @@ pub struct ReportHandle {
     figures: StreamFigures,
     json: CString,
 }
+
+impl Handle for ReportHandle {}
 
 /// The numbers of a stream that are asked for most.
 #[repr(C)]
@@ -146,7 +151,7 @@ pub unsafe extern "C" fn tenure_streams_entry(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_streams_free(streams: *mut StreamsHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(streams) }));
+    guarded_free(|| unsafe { take(streams, "streams") });
 }
 
 /// Asks the producer of a stream about it. `directory` may be null for the usual one.
@@ -217,5 +222,5 @@ pub unsafe extern "C" fn tenure_stream_report_json(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_stream_report_free(report: *mut ReportHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(report) }));
+    guarded_free(|| unsafe { take(report, "report") });
 }

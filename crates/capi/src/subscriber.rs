@@ -12,14 +12,19 @@ use tenure::stream::{Frame, Subscriber, SubscriberBuilder};
 use crate::failure::{Failure, Outcome};
 use crate::frame::FrameHandle;
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, borrow_mut, give, out, take, text};
 use crate::status::Status;
 
 /// How a stream is subscribed to: its name and options, which may open several subscribers.
 pub struct SubscriberOptions(SubscriberBuilder);
 
+impl Handle for SubscriberOptions {}
+
 /// Gets the frames of a stream. One thread at a time.
 pub struct SubscriberHandle(Subscriber);
+
+impl Handle for SubscriberHandle {}
 
 /// Numbers of a subscriber.
 #[repr(C)]
@@ -30,7 +35,7 @@ pub struct SubscriberFigures {
     pub id: u64,
     /// Tells one life of the producer from the next.
     pub incarnation: u64,
-    /// Frames that did not come because no credit was left.
+    /// Frames that did not come because no credit was left, up to this moment.
     pub dropped: u64,
     /// Frames that came and were passed over by `tenure_subscriber_latest`.
     pub skipped: u64,
@@ -147,6 +152,60 @@ pub unsafe extern "C" fn tenure_subscriber_options_set_explicit_fences(
     unsafe { change(options, |builder| Ok(builder.explicit_fences(explicit_fences))) }
 }
 
+/// Waits for the next frame also while all credits are held, if it is true: for programs that
+/// release frames in another thread. False if not said: to wait without end for a frame that cannot
+/// come is then `TENURE_STATUS_BUSY`.
+///
+/// # Safety
+/// `options` is null or options that nobody else uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_subscriber_options_set_wait_when_full(
+    options: *mut SubscriberOptions,
+    wait_when_full: bool,
+) -> Status {
+    // SAFETY: `options` is null or valid and used here only: this function's contract.
+    unsafe { change(options, |builder| Ok(builder.wait_when_full(wait_when_full))) }
+}
+
+/// Accepts a stream of this user too, in a directory of this user. If not said, a producer must be
+/// of this user, root, the owner of the directory, or of this process's group.
+///
+/// # Safety
+/// `options` is null or options that nobody else uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_subscriber_options_set_producer_uid(
+    options: *mut SubscriberOptions,
+    uid: u32,
+) -> Status {
+    // SAFETY: `options` is null or valid and used here only: this function's contract.
+    unsafe { change(options, |builder| Ok(builder.producer_uid(uid))) }
+}
+
+/// How many bytes of the producer's memory may be mapped at one time, and in how many memories,
+/// each of which takes a descriptor; 0 for what is usual: half of the machine's memory, half of the
+/// descriptors that this process may have. Frames beyond that are `TENURE_STATUS_OUT_OF_MEMORY`.
+///
+/// # Safety
+/// `options` is null or options that nobody else uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_subscriber_options_set_limits(
+    options: *mut SubscriberOptions,
+    bytes: usize,
+    memories: usize,
+) -> Status {
+    let set = |mut builder: SubscriberBuilder| {
+        if bytes > 0 {
+            builder = builder.memory_limit(bytes);
+        }
+        if memories > 0 {
+            builder = builder.descriptor_limit(memories);
+        }
+        Ok(builder)
+    };
+    // SAFETY: `options` is null or valid and used here only: this function's contract.
+    unsafe { change(options, set) }
+}
+
 /// Gives options back; null is fine. Subscribers opened with them go on.
 ///
 /// # Safety
@@ -154,7 +213,7 @@ pub unsafe extern "C" fn tenure_subscriber_options_set_explicit_fences(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_subscriber_options_free(options: *mut SubscriberOptions) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(options) }));
+    guarded_free(|| unsafe { take(options, "options") });
 }
 
 /// Subscribes. `TENURE_STATUS_NOT_FOUND` if nobody publishes the stream, `TENURE_STATUS_REFUSED`
@@ -188,7 +247,9 @@ fn put(room: &mut MaybeUninit<*mut FrameHandle>, frame: Option<Frame>) {
 
 /// The next frame, waiting for it at most so many nanoseconds; 0 only looks, and less than 0 waits
 /// without end. Puts out null if none came. `TENURE_STATUS_CLOSED` if the producer ended the stream
-/// or died (unless the subscriber follows), `TENURE_STATUS_EVICTED` if it put this consumer out.
+/// or died (unless the subscriber follows), `TENURE_STATUS_EVICTED` if it put this consumer out,
+/// `TENURE_STATUS_BUSY` if the wait is without end and all frames that may be held are (see
+/// `tenure_subscriber_options_set_wait_when_full`).
 ///
 /// # Safety
 /// `subscriber` is null or a subscriber that nobody else uses; `frame` is null or valid.
@@ -244,6 +305,24 @@ pub unsafe extern "C" fn tenure_subscriber_fd(
     })
 }
 
+/// How many frames are held at this moment, their tensors, maps and exports included. None comes
+/// while these are all credits.
+///
+/// # Safety
+/// `subscriber` is null or a subscriber; `held` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_subscriber_held(
+    subscriber: *const SubscriberHandle,
+    held: *mut usize,
+) -> Status {
+    guarded(|| {
+        // SAFETY: both are null or valid: this function's contract.
+        let (subscriber, held) = unsafe { (borrow(subscriber, "subscriber")?, out(held, "held")?) };
+        held.write(subscriber.0.held());
+        Ok(())
+    })
+}
+
 /// Credits, and how many frames did not come.
 ///
 /// # Safety
@@ -290,5 +369,5 @@ pub unsafe extern "C" fn tenure_subscriber_reopen(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_subscriber_free(subscriber: *mut SubscriberHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(subscriber) }));
+    guarded_free(|| unsafe { take(subscriber, "subscriber") });
 }

@@ -10,6 +10,7 @@ use tenure::TensorDyn;
 use crate::allocator::{Named, named};
 use crate::codes::{self, DTypeCode, MemoryCode, SpaceCode};
 use crate::guarded::{guarded, guarded_free};
+use crate::handles::Handle;
 use crate::pointers::{borrow, dims, give, optional_text, out, take};
 use crate::status::Status;
 
@@ -20,6 +21,8 @@ pub struct TensorHandle {
     /// The name as C wants it, made when it is first asked for.
     name: OnceLock<Option<CString>>,
 }
+
+impl Handle for TensorHandle {}
 
 impl From<TensorDyn> for TensorHandle {
     fn from(tensor: TensorDyn) -> TensorHandle {
@@ -165,7 +168,7 @@ pub unsafe extern "C" fn tenure_tensor_copy_from(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tenure_tensor_free(tensor: *mut TensorHandle) {
     // SAFETY: by the caller's promise.
-    guarded_free(|| drop(unsafe { take(tensor) }));
+    guarded_free(|| unsafe { take(tensor, "tensor") });
 }
 
 /// Elements per dimension: `rank` numbers, valid until the handle is freed or changed.

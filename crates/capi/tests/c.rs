@@ -1,5 +1,6 @@
 //! Programs in C, as users would write them: installed library, `cc` and `pkg-config`, compiled as
-//! C and as C++ with every warning an error, and run under AddressSanitizer as well.
+//! C and as C++ with every warning an error, and run under AddressSanitizer as well. What is built for
+//! another machine is tested with that machine's library and compiler; an emulator runs it.
 #![cfg(target_os = "linux")]
 
 use std::env;
@@ -14,6 +15,33 @@ const CPP: &[&str] = &["c++", "-std=c++17", "-x", "c++"];
 /// Reads and writes outside of what was allocated, memory that is used after it was freed or never
 /// freed, also by the library: it takes its memory from the same allocator.
 const SANITIZED: &[&str] = &["cc", "-std=c11", "-g", "-fsanitize=address"];
+
+/// What the tests are built for, if that is not the machine that builds them.
+fn foreign() -> Option<&'static str> {
+    let (target, host) = (env!("TENURE_TEST_TARGET"), env!("TENURE_TEST_HOST"));
+    (target != host).then_some(target)
+}
+
+/// The words that start a tool of this machine (`cc`, `c++`, `nm`), as the target needs it.
+fn tool(name: &str) -> Vec<String> {
+    match (foreign(), name) {
+        (None, _) => vec![name.to_owned()],
+        // The compiler of a 64-bit machine with the libraries of a 32-bit one.
+        (Some(target), "cc" | "c++") if target.starts_with("i686-") => {
+            vec![name.to_owned(), "-m32".to_owned()]
+        }
+        (Some(target), _) if target.starts_with("i686-") => vec![name.to_owned()],
+        (Some(target), _) => {
+            let name = match name {
+                "cc" => "gcc",
+                "c++" => "g++",
+                other => other,
+            };
+            // As Debian calls them: aarch64-linux-gnu-gcc.
+            vec![format!("{}-{name}", target.replace("-unknown", ""))]
+        }
+    }
+}
 
 fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -44,7 +72,7 @@ fn prefix() -> &'static Path {
         }
         let mut install = Command::new(env!("CARGO"));
         install.args(["run", "--quiet", "--package", "xtask", "--", "c-install"]);
-        install.arg(&prefix).arg("--debug").current_dir(folder());
+        install.arg(&prefix).arg("--debug").args(foreign()).current_dir(folder());
         run(&mut install);
         fs::write(&stamp, own).unwrap();
         prefix
@@ -63,8 +91,9 @@ fn compile(source: &Path, compiler: &[&str], to: &str, libraries: &[String]) -> 
     let name = source.file_stem().unwrap().to_string_lossy();
     let program = prefix().join(format!("{name}-{to}"));
     let (first, rest) = compiler.split_first().unwrap();
-    let mut compile = Command::new(first);
-    compile.args(rest).args(["-Wall", "-Wextra", "-Werror", "-pthread"]);
+    let first = tool(first);
+    let mut compile = Command::new(&first[0]);
+    compile.args(&first[1..]).args(rest).args(["-Wall", "-Wextra", "-Werror", "-pthread"]);
     compile.args(flags(&["--cflags"])).arg(source).args(["-x", "none", "-o"]).arg(&program);
     compile.args(libraries).arg("-lm");
     run(&mut compile);
@@ -84,6 +113,10 @@ fn test(name: &str) {
     let source = folder().join("tests/c").join(name).with_extension("c");
     let shared = flags(&["--libs"]);
     for (compiler, to) in [(C, "c"), (CPP, "cpp"), (SANITIZED, "sanitized")] {
+        if let (Some(target), "sanitized") = (foreign(), to) {
+            println!("AddressSanitizer does not run in an emulator: not for {target}");
+            continue;
+        }
         // What a program says is what it did not test, and why.
         print!("{}", start(&compile(&source, compiler, to, &shared)));
     }
@@ -155,8 +188,62 @@ fn producers() {
 }
 
 #[test]
+fn forks() {
+    test("forks");
+}
+
+#[test]
 fn access() {
     test("access");
+}
+
+#[test]
+fn misuse() {
+    test("misuse");
+}
+
+/// Every function of the header with nothing but null pointers and zeros, and with null pointers and
+/// the largest numbers: an answer, and no crash.
+#[test]
+fn null_in_every_argument() {
+    let header = fs::read_to_string(folder().join("include/tenure.h")).unwrap();
+    let mut calls = String::new();
+    let mut count = 0;
+    for start in ["\ntenure_status_t tenure_", "\nvoid tenure_"] {
+        for (at, _) in header.match_indices(start) {
+            let declared = &header[at + 1..];
+            let declared = &declared[..declared.find(");").expect("a declaration ends")];
+            let (name, parameters) = declared.split_once('(').expect("it is a function");
+            let name = name.rsplit(' ').next().expect("it has a name");
+            let each: Vec<&str> = parameters.split(',').map(str::trim).collect();
+            let given = |number: &'static str| {
+                let callback = |one: &str| {
+                    let kind = one.split(' ').next().unwrap_or_default();
+                    header.contains(&format!("(*{kind})("))
+                };
+                let pointer = |one: &str| one.contains('*') || callback(one);
+                let value = |one: &str| if pointer(one) { "NULL" } else { number };
+                each.iter().map(|one| value(one)).collect::<Vec<_>>().join(", ")
+            };
+            let (zeros, ones) = (given("0"), given("-1"));
+            let function = start.starts_with("\nvoid");
+            calls += &match function {
+                true => format!("    {name}({zeros});\n"),
+                false => format!("    ANSWERS({name}({zeros}));\n    ANSWERS({name}({ones}));\n"),
+            };
+            count += 1;
+        }
+    }
+    assert!(count > 150, "only {count} functions were found");
+    let source = prefix().join("null_everywhere.c");
+    let text = format!(
+        "#include \"{}/tests/c/check.h\"\n#pragma GCC diagnostic ignored \"-Wsign-conversion\"\n\
+         #define ANSWERS(call) CHECK((call) != TENURE_STATUS_OK && *tenure_last_error())\n\
+         int main(void) {{\n{calls}    return 0;\n}}\n",
+        folder().display()
+    );
+    fs::write(&source, text).unwrap();
+    start(&compile(&source, SANITIZED, "sanitized", &flags(&["--libs"])));
 }
 
 /// Every program is one of the tests above.
@@ -181,6 +268,8 @@ fn example(name: &str) -> String {
         .filter(|line| ["cc ", "c++ ", "./"].iter().any(|word| line.starts_with(word)))
         .collect();
     let [build, start] = lines[..] else { panic!("{name}: no two lines to build and run it") };
+    let (compiler, rest) = build.split_once(' ').unwrap();
+    let build = format!("{} {rest}", tool(compiler).join(" "));
     let scratch = tempfile::tempdir().unwrap();
     fs::copy(&source, scratch.path().join(name)).unwrap();
     let mut shell = Command::new("sh");
@@ -227,7 +316,9 @@ fn valgrind() {
     let shared = flags(&["--libs"]);
     for entry in fs::read_dir(folder().join("tests/c")).unwrap() {
         let source = entry.unwrap().path();
-        if source.extension().is_none_or(|ending| ending != "c") {
+        // A forked child leaks what the threads hold that it does not have.
+        let forks = source.file_stem().is_some_and(|name| name == "forks");
+        if forks || source.extension().is_none_or(|ending| ending != "c") {
             continue;
         }
         let program = compile(&source, &["cc", "-std=c11", "-g"], "valgrind", &shared);
@@ -246,6 +337,9 @@ fn valgrind() {
 /// beyond the end. Without this nobody would know that it looks.
 #[test]
 fn the_sanitizer_sees_mistakes() {
+    if let Some(target) = foreign() {
+        return println!("AddressSanitizer does not run in an emulator: not for {target}");
+    }
     let mistakes = [
         ("leak", "(void)read;", "detected memory leaks"),
         ("twice", "tenure_tensor_free(tensor); tenure_tensor_free(tensor);", "AddressSanitizer"),
@@ -279,7 +373,7 @@ fn static_library() {
     let others = flags(&["--libs", "--static"]).into_iter().filter(|flag| flag != "-ltenure");
     let libraries: Vec<String> = std::iter::once(archive).chain(others).collect();
     let program = compile(&source, C, "static", &libraries);
-    assert!(!run(Command::new("ldd").arg(&program)).contains("libtenure"));
+    assert!(!run(Command::new("readelf").arg("-d").arg(&program)).contains("libtenure"));
     start(&program);
 }
 
@@ -292,7 +386,7 @@ fn names_of_the_shared_library() {
     assert!(dynamic.contains(&format!("soname: [libtenure.so.{minor}]")), "{dynamic}");
 
     let header = fs::read_to_string(folder().join("include/tenure.h")).unwrap();
-    let symbols = run(Command::new("nm").args(["-D", "--defined-only"]).arg(&library));
+    let symbols = run(Command::new(&tool("nm")[0]).args(["-D", "--defined-only"]).arg(&library));
     let names: Vec<&str> =
         symbols.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
     assert!(names.len() > 90, "{names:?}");

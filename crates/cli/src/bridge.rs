@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::capture::seconds;
 use crate::failure::Failure;
+use crate::plan::Size;
 
 /// What `tenure bridge` is told.
 #[derive(Debug, clap::Args)]
@@ -42,6 +43,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME")]
     under: Option<String>,
 
+    /// Memory for streams of others, like 512M [default: a
+    /// quarter of what is available]
+    #[arg(long, value_name = "BYTES", verbatim_doc_comment)]
+    memory: Option<Size>,
+
     /// Where the bridges meet in Zenoh
     #[arg(long, value_name = "KEY", default_value = "tenure")]
     prefix: String,
@@ -68,7 +74,8 @@ repeated, and another when that is gone.
 
 Told neither where to listen nor where to connect, it looks for others in the
 local network. Whoever reaches the address gets the frames, and can send some:
-use networks that you trust.
+use networks that you trust. What they send takes at most --memory here, and is
+given back when they go.
 
 Builds have it with the feature bridge:
   cargo run --release --features bridge -- bridge --listen tcp/0.0.0.0:7447

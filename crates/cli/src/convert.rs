@@ -23,7 +23,7 @@ pub(crate) use problem::Problem;
 pub(crate) use {
     recipe::{Recipe, Wanted},
     target::{Ending, write},
-    words::{MatrixWord, RangeWord, RawFrame},
+    words::RawFrame,
 };
 #[cfg(not(linux_like))]
 use {target::Ending, words::RawFrame};

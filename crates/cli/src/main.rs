@@ -19,10 +19,12 @@ mod capture;
 #[cfg(linux_like)]
 mod clock;
 mod convert;
+mod copied;
 #[cfg(not(linux_like))]
 mod elsewhere;
 mod failure;
 mod info;
+mod input;
 mod inspect;
 mod load;
 mod machine;

@@ -18,8 +18,10 @@ mod show;
 mod size;
 mod source;
 
+use std::io::Write;
 use std::path::Path;
 
+use tenure::files::whole;
 use tenure::plan::{Plan, Schedule};
 
 use crate::failure::Failure;
@@ -27,7 +29,7 @@ use crate::output;
 use compare::{How, Results};
 pub(crate) use options::{ABOUT, Options};
 pub(crate) use problem::Problem;
-use size::Size;
+pub(crate) use size::Size;
 use source::Source;
 
 /// Plans, writes what was asked for, and prints.
@@ -151,14 +153,7 @@ fn one_lane(source: &Source, options: &Options) -> Result<(), Problem> {
 
 /// Writes a file whole or not at all.
 fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
-    let failed = |cause| Problem::Write { path: path.to_owned(), cause };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let part = folder.join(format!(".{name}.{}.part", std::process::id()));
-    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&part);
-    }
-    Ok(written.map_err(failed)?)
+    let written = whole::write(path, whole::Existing::Replace, |out| out.write_all(bytes.as_ref()));
+    written.map_err(|cause| Problem::Write { path: path.to_owned(), cause })?;
+    Ok(())
 }

@@ -100,8 +100,9 @@ const OF_ONE: [&str; 26] = [
 #[command(mut_arg("scale", |arg| arg.help("Multiply every value by this [default: 1/255]")))]
 pub(crate) struct Camera {
     /// test, a camera like /dev/video0, a jpg or png file or a
-    /// folder of them, a raw video file with --from, or
-    /// stream:NAME
+    /// folder of them, a motion JPEG file, a raw video file
+    /// with --from, a pipe of either (- is the standard
+    /// input), or stream:NAME
     #[arg(value_name = "SOURCE", default_value = "test", verbatim_doc_comment)]
     source: String,
 
@@ -117,8 +118,9 @@ pub(crate) struct Camera {
     #[arg(long, value_name = "WxH")]
     size: Option<Size>,
 
-    /// Frames a second [default: the camera's, or 30]
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    /// Frames a second [default: the camera's; files: 30;
+    /// pipes: as they come]
+    #[arg(long, value_name = "RATE", value_parser = rate, verbatim_doc_comment)]
     fps: Option<f64>,
 
     /// Format of a camera, like nv12 [default: its own]
@@ -177,6 +179,7 @@ const EXAMPLES: &str = "\
   tenure run --seconds 5
   tenure run /dev/video0 --name front --to 224x224 --normalize imagenet
   tenure run video.raw --from nv12:1920x1080 --fps 60 --view
+  ffmpeg -i clip.mp4 -f mjpeg - | tenure run -
   tenure run --config cameras.toml
 
 \x1b[1m\x1b[4mIn Python:\x1b[0m

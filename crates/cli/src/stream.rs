@@ -1,15 +1,12 @@
 //! `tenure stream`: the streams of this machine, one file for each thing to do with them.
 //!
-//! `recording` is what `record` writes and `replay` reads; `ask` asks all streams about themselves,
-//! `fill` brings bytes into slots, `words` says what frames look like.
+//! `ask` asks all streams about themselves, `words` says what frames look like.
 
 mod ask;
-mod fill;
 mod gst;
 mod ls;
 mod problem;
 mod record;
-mod recording;
 mod replay;
 mod stat;
 mod tap;
@@ -19,7 +16,6 @@ use std::time::Duration;
 
 use crate::failure::Failure;
 pub(crate) use ask::ask_all;
-pub(crate) use fill::{Unfilled, fill};
 pub(crate) use problem::Problem;
 pub(crate) use words::{frame_words, slot_signs};
 

@@ -93,7 +93,8 @@ fn look() -> Result<View, Failure> {
         match answer {
             None => {}
             Some(Ok(report)) => {
-                *view.memory.entry(report.memory.clone()).or_default() += report.bytes();
+                let memory = view.memory.entry(report.memory.clone()).or_default();
+                *memory = memory.saturating_add(report.bytes());
                 view.streams.push(report);
             }
             // It ended while we looked.

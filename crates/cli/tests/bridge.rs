@@ -93,6 +93,13 @@ mod built {
         for part in ["exports", "imports", "remote"] {
             assert_eq!(report[part], Value::Array(vec![]), "{report}");
         }
+        assert!(report["memory"] == 0 && report["memory_limit"].as_u64() > Some(0), "{report}");
+        let words =
+            ["bridge", "--listen", "tcp/127.0.0.1:0", "--seconds", "0.5", "--memory", "64M"];
+        assert_eq!(place.json(&words)["memory_limit"], 64 << 20);
+        let (_, errors, code) = place.run(&["bridge", "--memory", "1K"]);
+        assert_eq!(code, Some(1));
+        assert!(errors.contains("must be at least 1048576 bytes, got 1024"), "{errors}");
         let (_, errors, code) = place.run(&["bridge", "--compress", "zip"]);
         assert_eq!(code, Some(2));
         assert!(errors.contains("`zip` is no compression"), "{errors}");

@@ -96,6 +96,56 @@ fn only_whoever_knows_the_secret_is_answered() {
     );
 }
 
+/// What a proxy and this page could understand differently is refused, and ends the connection.
+#[test]
+fn no_request_hides_in_another() {
+    let place = Place::new();
+    let served = serve(&place, &["view"]);
+    let (port, token) = (served.port, &served.token);
+    let head = format!("Host: 127.0.0.1:{port}\r\nTenure-Token: {token}\r\n");
+    let hidden = format!("GET /api/streams HTTP/1.1\r\n{head}Connection: close\r\n\r\n");
+    let length = hidden.len();
+    for smuggler in [
+        format!("Content-Length : {length}\r\n"),
+        format!("Content-Length\t: {length}\r\n"),
+        format!("Content-Length: {length}\r\n"),
+        format!("Content-Length: 0\r\nContent-Length: {length}\r\n"),
+        format!("content-length: +{length}\r\n"),
+        "Content-Length: 0\r\nContent-Length: 0\r\n".to_owned(),
+        "Transfer-Encoding: chunked\r\n".to_owned(),
+        "Transfer-Encoding: identity\r\n".to_owned(),
+        "Transfer-Encoding : chunked\r\n".to_owned(),
+        format!("X: y\n\nContent-Length: {length}\r\n"),
+        "X\0: y\r\n".to_owned(),
+        " X: y\r\n".to_owned(),
+        "Expect: 100-continue\r\n".to_owned(),
+    ] {
+        let (status, answer, body) =
+            served.send(&format!("GET / HTTP/1.1\r\n{head}{smuggler}\r\n{hidden}"));
+        let body = String::from_utf8(body).unwrap();
+        assert!(status == 400 && answer.contains("Connection: close"), "{smuggler}: {answer}");
+        assert!(!body.contains("HTTP/1.1"), "{smuggler}: {body}");
+    }
+    // Requests that follow each other without waiting are all answered, in their order.
+    let css = format!("GET /page.css HTTP/1.1\r\n{head}\r\n");
+    let (status, _, rest) = served.send(&format!("{css}{hidden}"));
+    let rest = String::from_utf8(rest).unwrap();
+    assert!(status == 200 && rest.matches("HTTP/1.1 200").count() == 1, "{rest}");
+    assert!(rest.contains("application/json"), "{rest}");
+    for method in ["HEAD", "POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE", "get"] {
+        assert_eq!(served.send(&format!("{method} / HTTP/1.1\r\n{head}\r\n")).0, 405, "{method}");
+    }
+    let huge = format!("GET / HTTP/1.1\r\n{head}X: {}\r\n\r\n", "x".repeat(100_000));
+    assert_eq!(served.send(&huge).0, 431);
+    // Pages of other sites, also those whose name leads here.
+    for origin in ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"] {
+        let headers = format!("{head}Origin: {origin}\r\n");
+        assert_eq!(served.get("/api/streams", &headers).0, 403, "{origin}");
+    }
+    let ours = format!("{head}Origin: http://127.0.0.1:{port}\r\n");
+    assert_eq!(served.get("/api/streams", &ours).0, 200);
+}
+
 /// As many as can be connected, and none of them says a word.
 #[test]
 fn strangers_who_say_nothing_lock_nobody_out() {

@@ -6,6 +6,7 @@ use tenure_layout::MAX_RANK;
 use tenure_tensor::{DType, Layout};
 
 use crate::Result;
+use crate::order::Order;
 
 /// What the elements of a tensor in a file are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +18,8 @@ pub enum Elements {
 }
 
 /// Elements that only their users understand: quantised weights, complex numbers, text. A tensor
-/// of them is one of `u8`, with the bytes of a row as its last dimension.
+/// of them is one of `u8`, with the bytes of a row as its last dimension, in the order in which the
+/// file has them on every machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocks {
     /// The file's word for them: `q4_k`.
@@ -96,6 +98,8 @@ pub struct Entry {
     pub(crate) shard: usize,
     pub(crate) offset: u64,
     pub(crate) packing: Packing,
+    /// Bytes of an element that are in the reverse order of this machine's, or 1.
+    pub(crate) reversed: usize,
 }
 
 /// How the bytes lie in the file.
@@ -117,7 +121,18 @@ impl Entry {
     ) -> Option<Entry> {
         let layout = elements.layout(&shape)?;
         let (fortran, shard, packing) = (false, 0, Packing::Stored);
-        Some(Entry { name, elements, shape, layout, fortran, shard, offset, packing })
+        let reversed = 1;
+        Some(Entry { name, elements, shape, layout, fortran, shard, offset, packing, reversed })
+    }
+
+    /// The same with elements whose bytes are in this order. Blocks stay as the file has them.
+    pub(crate) fn in_order(mut self, order: Order) -> Entry {
+        if let Elements::Plain(dtype) = self.elements
+            && self.bytes() > 0
+        {
+            self.reversed = order.reversed(dtype);
+        }
+        self
     }
 
     /// The name.
@@ -162,6 +177,9 @@ impl Entry {
     pub fn copied(&self) -> Option<&'static str> {
         if matches!(self.packing, Packing::Deflated { .. }) {
             return Some("its bytes are compressed");
+        }
+        if self.reversed > 1 {
+            return Some("its elements have the byte order of other machines");
         }
         let aligned = self.offset.is_multiple_of(self.elements.align() as u64);
         (!aligned).then_some("its bytes do not begin at a multiple of its element size")

@@ -9,10 +9,11 @@ use tenure_tensor::{
 };
 
 use crate::Result;
+use crate::order::{Order, reverse};
 
-/// Bytes that are looked at together where elements are changed on their way.
+/// Bytes that are looked at together where elements are changed on their way: whole elements.
 const CHUNK: usize = 4096;
-/// Bytes that are copied together where others may write them.
+/// Bytes that are copied together where others may write them: whole elements.
 const PIECE: usize = 1 << 18;
 
 /// The tensor as it is, if it lies together; otherwise a copy that does. Images have the shape that
@@ -76,12 +77,13 @@ impl Elements {
         self.tensor.shape()
     }
 
-    /// Writes the elements; truth values as 0 and 1, where ours may be any byte.
-    pub(crate) fn write(&self, writer: &mut impl Write) -> Result<()> {
+    /// Writes the elements, with their bytes in this order; truth values as 0 and 1, where ours may
+    /// be any byte.
+    pub(crate) fn write(&self, writer: &mut impl Write, order: Order) -> Result<()> {
         // A mapped file that was cut off meanwhile has zeros for its end.
         match &self.held {
             Held::Still(bytes) => {
-                self.write_bytes(writer, bytes.as_slice())?;
+                self.write_bytes(writer, bytes.as_slice(), order)?;
                 Ok(bytes.intact()?)
             }
             Held::Lent(hold) => {
@@ -95,21 +97,59 @@ impl Elements {
                     let layout = Layout::contiguous(DType::U8, &[end - start])
                         .map_err(tensor::Error::from)?;
                     TensorDyn::from_buffer(bytes, layout)?.copy_to_flat(&mut piece)?;
-                    self.write_bytes(writer, &piece)?;
+                    self.write_bytes(writer, &piece, order)?;
                 }
                 Ok(hold.raw().intact().map_err(tensor::Error::from)?)
             }
         }
     }
 
-    fn write_bytes(&self, writer: &mut impl Write, bytes: &[u8]) -> Result<()> {
-        if self.tensor.dtype() != DType::Bool {
+    /// Writes a part that begins and ends with an element.
+    fn write_bytes(&self, writer: &mut impl Write, bytes: &[u8], order: Order) -> Result<()> {
+        let dtype = self.tensor.dtype();
+        let reversed = order.reversed(dtype);
+        if dtype != DType::Bool && reversed == 1 {
             return Ok(writer.write_all(bytes)?);
         }
         for chunk in bytes.chunks(CHUNK) {
-            let values: Vec<u8> = chunk.iter().map(|byte| u8::from(*byte != 0)).collect();
+            let mut values = chunk.to_vec();
+            match dtype {
+                DType::Bool => values.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0)),
+                _ => reverse(&mut values, reversed),
+            }
             writer.write_all(&values)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every way to the bytes, also that of elements which foreign code may write.
+    #[test]
+    fn elements_are_written_in_either_order() {
+        let numbers: Vec<u32> = (0..200_000u32).map(|n| n.wrapping_mul(0x9e37_79b9)).collect();
+        let t = Tensor::<u32>::from_slice(&numbers, &[numbers.len()]).unwrap();
+        let little: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let big: Vec<u8> = numbers.iter().flat_map(|number| number.to_be_bytes()).collect();
+        for lent in [false, true] {
+            let lent =
+                lent.then(|| t.buffer().hold(Access::ExportWrite, t.layout().span()).unwrap());
+            for (order, expected) in [(Order::Little, &little), (Order::Big, &big)] {
+                let elements = Elements::hold(together(&t).unwrap()).unwrap();
+                assert_eq!(matches!(elements.held, Held::Lent(_)), lent.is_some());
+                let mut written = vec![];
+                elements.write(&mut written, order).unwrap();
+                assert!(written == *expected, "{order:?}");
+            }
+        }
+        let truth = Tensor::<u8>::from_slice(&[0, 1, 2, 255], &[4]).unwrap().to_dyn();
+        let layout = truth.layout().with_dtype(DType::Bool).unwrap();
+        let truth = TensorDyn::from_buffer(truth.buffer().clone(), layout).unwrap();
+        let mut written = vec![];
+        Elements::hold(truth).unwrap().write(&mut written, Order::Big).unwrap();
+        assert_eq!(written, [0, 1, 1, 1]);
     }
 }

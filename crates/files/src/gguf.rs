@@ -12,7 +12,8 @@ mod tests;
 
 use std::io::Read;
 
-use crate::source::{Source, Stream};
+use crate::order::Order;
+use crate::source::{self, Source, Stream};
 use crate::{Catalogue, Entry, Error, Format, Result};
 use value::Scalar;
 
@@ -40,7 +41,7 @@ pub(crate) fn read(source: &(impl Source + ?Sized)) -> Result<Catalogue> {
     }
     let version = head.u32()?;
     if version.swap_bytes() <= 3 {
-        return Err(damaged("is for machines of the other byte order"));
+        return Err(damaged("is big-endian: convert it to little-endian, the usual order"));
     }
     if !(2..=3).contains(&version) {
         return Err(damaged(&format!("has version {version}: 2 and 3 are known")));
@@ -81,7 +82,8 @@ fn place(described: Vec<Described>, start: u64, alignment: u64, size: u64) -> Re
         let at = start.checked_add(offset).ok_or_else(|| wrong("beyond every file's end"))?;
         let words = format!("{elements} {shape:?}");
         let entry = Entry::new(name.clone(), elements, shape, at)
-            .ok_or_else(|| wrong(&format!("of {words}, which is no whole number of bytes")))?;
+            .ok_or_else(|| wrong(&format!("of {words}, which is no whole number of bytes")))?
+            .in_order(Order::Little);
         if entry.end() > size {
             let end = entry.end();
             return Err(wrong(&format!("at bytes {at}..{end}, and is {size} bytes long")));
@@ -127,8 +129,9 @@ impl<S: Source + ?Sized> Head<'_, S> {
         if length > longest.min(self.0.rest()) {
             return Err(damaged(&format!("has text of {length} bytes in its head")));
         }
-        let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
         let at = self.0.position();
+        let length = usize::try_from(length).unwrap_or(0);
+        let mut bytes = source::zeros(length).map_err(|cause| Error::Read { at, cause })?;
         self.0.read_exact(&mut bytes).map_err(|cause| Error::Read { at, cause })?;
         String::from_utf8(bytes).map_err(|_| damaged("has text that is no UTF-8 in its head"))
     }
@@ -153,7 +156,7 @@ impl<S: Source + ?Sized> Head<'_, S> {
                     }
                 };
             }
-            metadata.push((key, value.to_string()));
+            metadata.push((key, value.into_text()));
         }
         Ok((metadata, alignment))
     }

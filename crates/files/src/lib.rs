@@ -5,7 +5,7 @@
 //! tensor that was loaded has all of its bytes; and a file that was saved has the elements of its
 //! tensors and nothing else of their memory, whatever their strides, planes and padding, or is
 //! what it was before. What a format cannot hold is refused with the element type's name and never
-//! converted.
+//! converted; elements in the byte order of other machines are turned into that of this one.
 //!
 //! [`open`] takes safetensors, GGUF, npy, npz and raw files and folders with an index;
 //! [`TensorFile::load`] brings tensors into any memory; [`safetensors::save`] and [`npy::save`]
@@ -45,6 +45,7 @@ mod load;
 pub mod npy;
 mod npz;
 mod open;
+mod order;
 mod regular;
 pub mod safetensors;
 mod shard;

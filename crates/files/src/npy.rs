@@ -1,7 +1,7 @@
 //! `npy`: one array in a file, the format of numpy (written as version 1.0).
 //!
 //! Elements are in the order of their indices, the last index fastest, and in the byte order of
-//! this machine, which the file names. Images are written in the shape that they have without row
+//! this machine, which the file names; either order is read. Images are written in the shape that they have without row
 //! padding, all planes together: NV12 is one array of luma rows and then chroma rows.
 
 use std::fmt::Write as _;
@@ -10,6 +10,7 @@ use std::io::Write;
 use tenure_tensor::{DType, ElementKind, Tensor};
 
 use crate::flat::{self, Elements};
+use crate::order::Order;
 use crate::{Error, Result};
 
 mod read;
@@ -52,14 +53,16 @@ pub fn write<E: ElementKind>(mut writer: impl Write, tensor: &Tensor<E>) -> Resu
     // Held from here on, so that a tensor that cannot be read leaves nothing written.
     let elements = Elements::hold(flat::together(tensor)?)?;
     writer.write_all(&head(descr, elements.shape()))?;
-    elements.write(&mut writer)?;
+    elements.write(&mut writer, Order::NATIVE)?;
     Ok(writer.flush()?)
 }
 
 /// Numpy's word for an element type in the byte order of this machine.
 fn descr(dtype: DType) -> Result<&'static str> {
-    const LITTLE: bool = cfg!(target_endian = "little");
-    let pick = |little, big| if LITTLE { little } else { big };
+    let pick = |little, big| match Order::NATIVE {
+        Order::Little => little,
+        Order::Big => big,
+    };
     Ok(match dtype {
         DType::Bool => "|b1",
         DType::U8 => "|u1",

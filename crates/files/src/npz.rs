@@ -16,6 +16,7 @@ use flate2::read::DeflateDecoder;
 
 use crate::catalogue::Refused;
 use crate::entry::Packing;
+use crate::order::reverse;
 use crate::source::{self, Source, Stream};
 use crate::{Catalogue, Entry, Error, Format, Result, npy};
 use zip::{Member, Method};
@@ -95,6 +96,7 @@ pub(crate) fn inflate_into(
     if sum.sum() != crc {
         return Err(damaged("has a member whose bytes do not give its sum"));
     }
+    reverse(into, entry.reversed);
     Ok(())
 }
 

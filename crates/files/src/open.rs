@@ -55,9 +55,11 @@ pub struct TensorFile {
 /// }
 /// let weight = file.tensor("weight")?.typed::<f32>()?;
 /// assert_eq!(weight.map_read()?.as_slice()[5], 6.0);
+/// # if cfg!(target_endian = "little") {
 /// assert!(weight.map().unwrap_err().to_string().contains("read-only"));
 /// # #[cfg(target_os = "linux")]
 /// assert_eq!(weight.memory(), TensorMemory::File);
+/// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -89,7 +91,8 @@ pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<TensorFile> {
     TensorFile::of(Shard::open(path.as_ref())?, Ok(format))
 }
 
-/// Opens any file as one tensor whose elements begin at byte `offset`.
+/// Opens any file as one tensor whose elements begin at byte `offset`, in the byte order of this
+/// machine: nothing in the file says another.
 ///
 /// ```
 /// use tenure_files::open_raw;

@@ -89,9 +89,17 @@ pub(crate) fn bytes(
 ) -> Result<Option<Vec<u8>>> {
     let there = at.checked_add(length).is_some_and(|end| end <= source.size());
     let Some(length) = usize::try_from(length).ok().filter(|_| there) else { return Ok(None) };
-    let mut bytes = vec![0; length];
+    let mut bytes = zeros(length).map_err(|cause| Error::Read { at, cause })?;
     read_exact(source, at, &mut bytes)?;
     Ok(Some(bytes))
+}
+
+/// So many zeros; an error where there is no memory, because a file says how many.
+pub(crate) fn zeros(length: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length).map_err(|_| io::Error::from(ErrorKind::OutOfMemory))?;
+    bytes.resize(length, 0);
+    Ok(bytes)
 }
 
 /// A part of a source from its beginning to its end, for those who read that way.
@@ -140,6 +148,8 @@ impl<'a, S: Source + ?Sized> Stream<'a, S> {
         self.start = self.position();
         self.used = 0;
         let room = usize::try_from(self.rest()).unwrap_or(WINDOW).min(WINDOW);
+        let more = room.saturating_sub(self.window.len());
+        self.window.try_reserve_exact(more).map_err(|_| io::Error::from(ErrorKind::OutOfMemory))?;
         self.window.resize(room, 0);
         read_exact(self.source, self.start, &mut self.window).map_err(io::Error::other)
     }

@@ -24,9 +24,12 @@ fn bytes(tensor: &TensorDyn) -> Vec<u8> {
 
 /// A model of three tensors, with what is in them.
 fn model(path: &Path) -> Vec<(&'static str, TensorDyn)> {
+    // Bytes can be used where they lie on machines of either order.
+    let large = bytes(&numbers(6 << 20).to_dyn());
+    let large = Tensor::<u8>::from_slice(&large, &[large.len()]).unwrap();
     let tensors = vec![
         ("odd", Tensor::<u8>::from_slice(&[7; 13], &[13]).unwrap().to_dyn()),
-        ("large", numbers(6 << 20).to_dyn()),
+        ("large", large.to_dyn()),
         ("small", numbers(5).to_dyn()),
         ("none", Tensor::<f32>::new(&[0, 3], Some(TensorMemory::Mem), None).unwrap().to_dyn()),
     ];
@@ -47,7 +50,7 @@ fn what_is_saved_is_opened_and_loaded() {
     let all = fs::read(&path).unwrap();
     assert_eq!(::safetensors::SafeTensors::deserialize(&all).unwrap().len(), 4);
     let pool = Pool::new(kind::allocator(TensorMemory::Mem).unwrap())
-        .with_limits(PoolLimits { bytes: 1 << 30, buffers: 8 });
+        .with_limits(PoolLimits::new(1 << 30, 8));
     for direct in [Direct::WhenCold, Direct::Never, Direct::Always] {
         for threads in [1, 3] {
             let load = file.load().allocator(&pool).direct(direct).threads(threads);
@@ -57,10 +60,12 @@ fn what_is_saved_is_opened_and_loaded() {
                 assert_eq!(loaded.direct_bytes(), 0);
             }
             for (name, tensor) in &tensors {
-                let view = file.view(name).unwrap();
-                assert_eq!((view.memory(), view.shape()), (TensorMemory::File, tensor.shape()));
-                assert!(view.map().is_err(), "read-only");
-                assert!(bytes(&view) == bytes(tensor), "{name}");
+                if cfg!(target_endian = "little") || *name != "small" {
+                    let view = file.view(name).unwrap();
+                    assert_eq!((view.memory(), view.shape()), (TensorMemory::File, tensor.shape()));
+                    assert!(view.map().is_err(), "read-only");
+                    assert!(bytes(&view) == bytes(tensor), "{name}");
+                }
                 let copy = loaded.tensor(name).unwrap();
                 assert!(bytes(&copy) == bytes(tensor), "{name} {direct:?} {threads}");
                 if !copy.is_empty() {
@@ -130,7 +135,9 @@ fn reads_past_the_cache_are_taken_when_cold() {
     assert_eq!(loaded.direct_bytes(), 0, "everything is in the cache");
 }
 
+// A user-mode emulator gives a big-endian program the halves of the fault's address exchanged.
 #[test]
+#[cfg_attr(target_endian = "big", ignore = "qemu-user gives a wrong address of the fault")]
 fn a_file_that_shrinks_is_an_error_and_no_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
@@ -138,7 +145,7 @@ fn a_file_that_shrinks_is_an_error_and_no_end() {
     let file = open(&path).unwrap();
     let large = file.tensor("large").unwrap();
     let guard = large.map_read().unwrap();
-    assert_eq!(guard.as_slice()[4..8], 1.0f32.to_le_bytes());
+    assert_eq!(guard.as_slice()[4..8], 1.0f32.to_ne_bytes());
     file.intact().unwrap();
     let cut = Command::new("truncate").args(["-s", "1000000"]).arg(&path).status().unwrap();
     assert!(cut.success());
@@ -293,9 +300,10 @@ fn arrays_of_numpy_of_any_order_and_kind() {
     let t = file.tensor("a").unwrap();
     assert_eq!((t.dtype(), t.shape()), (DType::U8, &[16][..]));
     // Elements that begin at no multiple of their size are copied.
+    let order = if cfg!(target_endian = "little") { '<' } else { '>' };
     write(
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",
-        &[0, 0, 128, 63, 0, 0, 0, 64],
+        &format!("{{'descr': '{order}f4', 'fortran_order': False, 'shape': (2,), }}"),
+        &[1.0f32, 2.0].map(f32::to_ne_bytes).concat(),
     );
     let file = open(&path).unwrap();
     assert!(file.entries()[0].copied().is_some(), "{:?}", file.entries());

@@ -41,7 +41,7 @@ impl Courier {
         let pinned = Maker::new(Arc::clone(&core), None, TensorMemory::Pinned);
         // What is turned is staged whole, however large it is, and is given back when it was not used
         // for a while; see `stage`.
-        let limits = PoolLimits { bytes: usize::MAX, buffers: 64 };
+        let limits = PoolLimits::new(usize::MAX, 64);
         let staging = Pool::over(Arc::new(pinned), limits);
         Courier { core, queue: 0, queued: false, staging, worker: Mutex::new(None) }
     }

@@ -73,7 +73,7 @@ impl Properties {
     /// Where a memory of this device lives.
     pub fn space(&self, memory: TensorMemory) -> LogicalMemorySpace {
         match memory {
-            TensorMemory::Device => LogicalMemorySpace::GpuMemory { device_id: self.id },
+            TensorMemory::Device => LogicalMemorySpace::GpuMemory { device_id: self.id as usize },
             TensorMemory::Managed => LogicalMemorySpace::ManagedMemory,
             TensorMemory::Pinned => LogicalMemorySpace::PinnedMemory,
             _ => LogicalMemorySpace::MainMemory,

@@ -188,9 +188,11 @@ fn import(core: &Core, device: &dyn Device, raw: &RawBuffer, way: Way) -> Result
             if !properties.imports_dma {
                 return Err(lacks("way to reach a DMA-BUF"));
             }
+            // SAFETY: the device's work holds the bytes, and lets go of the block before the memory
+            // is freed; nothing else sees the descriptor.
+            let fd = unsafe { raw.device_descriptor()? };
             // SAFETY: devices look at DMA-BUFs themselves.
-            let block =
-                unsafe { device.import_fd(raw.device_descriptor()?, FdKind::DmaBuf, raw.size())? };
+            let block = unsafe { device.import_fd(fd, FdKind::DmaBuf, raw.size())? };
             Ok((block.id, 0))
         }
         Way::Host(inside, base) => {

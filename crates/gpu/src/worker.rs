@@ -8,6 +8,7 @@ use tenure_memory::{After, Carry, Error, Result, Signal};
 
 use crate::carry::Courier;
 use crate::device::{Device, Properties, Work};
+use crate::process;
 
 /// Copies on their way.
 pub(crate) struct Job {
@@ -21,7 +22,10 @@ pub(crate) struct Job {
 
 /// A thread that takes jobs until nobody can give it any more.
 pub(crate) struct Worker {
-    jobs: Sender<Job>,
+    /// Always there, until it is dropped.
+    jobs: Option<Sender<Job>>,
+    /// The process that has the thread: a forked one has not.
+    generation: u64,
 }
 
 impl Worker {
@@ -36,7 +40,7 @@ impl Worker {
             .name(format!("tenure-gpu-{}", properties.id))
             .spawn(move || work(&received));
         match started {
-            Ok(_) => Ok(Worker { jobs }),
+            Ok(_) => Ok(Worker { jobs: Some(jobs), generation: process::generation() }),
             Err(cause) => {
                 if let Some(begun) = begun {
                     device.wait(begun, None)?;
@@ -48,10 +52,21 @@ impl Worker {
 
     pub(crate) fn give(&self, job: Job) {
         // The thread ends only when this sender is gone, or by a panic in what is done last.
-        if let Err(SendError(job)) = self.jobs.send(job)
-            && let Some(begun) = job.begun
-        {
-            let _ = job.courier.settle(begun);
+        let left = match &self.jobs {
+            Some(jobs) => jobs.send(job).err().map(|SendError(job)| job),
+            None => Some(job),
+        };
+        if let Some(Job { courier, begun: Some(begun), .. }) = left {
+            let _ = courier.settle(begun);
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if process::generation() != self.generation {
+            // The thread is in another process, and may have had the queue locked.
+            std::mem::forget(self.jobs.take());
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::os::unix::process::ExitStatusExt;
 
 use common::{device, numbers, quick, values};
-use tenure_gpu::testing::Settings;
+use tenure_gpu::testing::{Settings, TestDevice};
 use tenure_memory::TensorMemory::{Device, Managed, Mem, Pinned};
 use tenure_memory::{Allocator, DeviceFault, Error, PoolLimits, Request};
 use tenure_tensor::Tensor;
@@ -156,10 +156,15 @@ fn a_stray_dereference_faults() {
 fn a_forked_process_is_told() {
     const NAME: &str = "a_forked_process_is_told";
     child::alone(NAME, || {
-        let (_device, gpu) = quick();
+        let (device, gpu) = quick();
         let there = gpu.to(&numbers(&[10]), Device).unwrap();
         let pinned = gpu.to(&numbers(&[10]), Pinned).unwrap();
         let main = numbers(&[10]);
+        // A copy that goes on by itself, so that there is a thread that waits for copies.
+        there.copy_from_later(&main).unwrap().wait(None).unwrap();
+        // And a device that nobody opened, whose thread the child would have to wait for.
+        let alone = TestDevice::new();
+        let mut all = Some((device, gpu.clone(), there.share(), pinned.share(), alone));
         // SAFETY: the child touches only what a forked process may: memory, no locks that others
         // hold; this process has one other thread, the device's, which waits.
         #[expect(unsafe_code, reason = "forks")]
@@ -175,6 +180,17 @@ fn a_forked_process_is_told() {
             })
         };
         assert_eq!(code, 0);
+        // SAFETY: the same. There is nobody left but those that go here.
+        #[expect(unsafe_code, reason = "forks")]
+        let code = unsafe {
+            drop((gpu, there, pinned));
+            fork(|| {
+                drop(all.take());
+                0
+            })
+        };
+        assert_eq!(code, 0);
+        let (_device, _, there, pinned, _) = all.unwrap();
         assert_eq!(values(&there), values(&main));
         assert_eq!(pinned.map_read().unwrap().as_slice()[1], 10);
     });

@@ -241,7 +241,7 @@ fn spaces_and_what_dlpack_calls_them() {
     for memory in gpu.properties().memories.clone() {
         let tensor = gpu.to(&numbers(&[10]), memory).unwrap();
         let space = match memory {
-            Device => LogicalMemorySpace::GpuMemory { device_id: id },
+            Device => LogicalMemorySpace::GpuMemory { device_id: id as usize },
             Managed => LogicalMemorySpace::ManagedMemory,
             _ => LogicalMemorySpace::PinnedMemory,
         };

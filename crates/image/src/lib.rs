@@ -71,6 +71,7 @@ mod held;
 mod import;
 mod job;
 mod normalize;
+mod origin;
 mod placement;
 mod processor;
 mod taps;

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::{Error, Result};
+use crate::{DType, Error, Result};
 
 /// The largest number of dimensions a layout may have (numpy's limit).
 pub const MAX_RANK: usize = 64;
@@ -13,22 +13,18 @@ pub type Dims = SmallVec<[usize; 6]>;
 /// Distances between neighbours of each dimension, in elements; negative runs backwards.
 pub type Strides = SmallVec<[isize; 6]>;
 
-/// The product of a shape, or an error that names the shape if it does not fit.
-pub(crate) fn product(shape: &[usize]) -> Result<usize> {
+/// The elements of a shape and the bytes that they take without gaps, or an error that names the
+/// shape if either does not fit an `isize`.
+pub(crate) fn product(dtype: DType, shape: &[usize]) -> Result<(usize, usize)> {
     // A zero anywhere makes the tensor empty, however large the other dimensions are; but those
-    // must not wrap either, because a slice of the same shape may drop the zero.
-    let mut all: usize = 1;
-    let mut nonzero: usize = 1;
-    for &dim in shape {
-        all = all.wrapping_mul(dim);
-        nonzero = nonzero
-            .checked_mul(dim.max(1))
-            .ok_or_else(|| Error::TooLarge { shape: shape.into() })?;
+    // must fit too, because a slice of the same shape may drop the zero.
+    let nonzero = shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim.max(1)));
+    let fits = |&number: &usize| isize::try_from(number).is_ok();
+    match nonzero.filter(fits).and_then(|all| Some((all, dtype.bytes_for(all).filter(fits)?))) {
+        None => Err(Error::TooLarge { shape: shape.into() }),
+        Some(_) if shape.contains(&0) => Ok((0, 0)),
+        Some(all) => Ok(all),
     }
-    if isize::try_from(nonzero).is_err() {
-        return Err(Error::TooLarge { shape: shape.into() });
-    }
-    Ok(if shape.contains(&0) { 0 } else { all })
 }
 
 /// Row-major strides of a shape whose product is known to fit.
@@ -49,12 +45,18 @@ mod tests {
 
     #[test]
     fn product_refuses_what_does_not_fit() {
-        assert_eq!(product(&[]).unwrap(), 1);
-        assert_eq!(product(&[2, 3, 4]).unwrap(), 24);
-        assert_eq!(product(&[2, 0, 4]).unwrap(), 0);
-        assert!(product(&[usize::MAX, 2]).is_err());
-        assert!(product(&[usize::MAX, 0, 2]).is_err());
-        assert!(product(&[isize::MAX as usize + 1]).is_err());
+        assert_eq!(product(DType::U16, &[]).unwrap(), (1, 2));
+        assert_eq!(product(DType::U16, &[2, 3, 4]).unwrap(), (24, 48));
+        assert_eq!(product(DType::U16, &[2, 0, 4]).unwrap(), (0, 0));
+        assert_eq!(product(DType::U4, &[3, 3]).unwrap(), (9, 5));
+        assert!(product(DType::U8, &[usize::MAX, 2]).is_err());
+        assert!(product(DType::U8, &[usize::MAX, 0, 2]).is_err());
+        assert!(product(DType::U8, &[isize::MAX as usize + 1]).is_err());
+        assert!(product(DType::U4, &[isize::MAX as usize + 1]).is_err());
+        assert!(product(DType::U8, &[isize::MAX as usize]).is_ok());
+        assert!(product(DType::F64, &[isize::MAX as usize / 8]).is_ok());
+        assert!(product(DType::F64, &[isize::MAX as usize / 8 + 1]).is_err());
+        assert!(product(DType::F64, &[isize::MAX as usize / 8 + 1, 0]).is_err());
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl ImageLayout {
                 .ok_or_else(|| geometry.too_large())?;
             planes.push(plane);
         }
-        Ok(ImageLayout { format, dtype, width, height, planes })
+        geometry.checked(dtype, planes)
     }
 
     /// An image whose planes lie at given offsets with given strides (bytes; `None` for the
@@ -121,7 +121,7 @@ impl ImageLayout {
             }
             planes.push(geometry.plane(index, offset, stride)?);
         }
-        Ok(ImageLayout { format, dtype, width, height, planes })
+        geometry.checked(dtype, planes)
     }
 
     /// The format.
@@ -172,11 +172,10 @@ impl ImageLayout {
         self.planes.iter().map(end).max().unwrap_or(0)
     }
 
-    /// The bytes of all rows without padding.
+    /// The bytes of all rows without padding; at most `isize::MAX`.
     pub fn packed_bytes(&self) -> usize {
-        // Planes may lie on top of each other, and then be more than can be addressed together.
-        let bytes = self.planes.iter().map(|plane| plane.row_bytes * plane.rows);
-        bytes.fold(0, usize::saturating_add)
+        // `checked` proved that this fits.
+        self.planes.iter().map(|plane| plane.row_bytes * plane.rows).sum()
     }
 
     /// Whether each plane starts where the one before it ends, with the strides of
@@ -344,6 +343,20 @@ impl Geometry {
     fn stride_of(&self, index: usize, first: usize) -> Result<usize> {
         let (up, down) = self.ratio(index);
         first.checked_mul(up).map(|bytes| bytes / down).ok_or_else(|| self.too_large())
+    }
+
+    /// The image, if its rows without padding can be counted: planes may lie on top of each other,
+    /// and then be more than can be addressed together.
+    fn checked(&self, dtype: DType, planes: SmallVec<[PlaneLayout; 4]>) -> Result<ImageLayout> {
+        planes
+            .iter()
+            .try_fold(0usize, |all, plane| {
+                all.checked_add(plane.row_bytes.checked_mul(plane.rows)?)
+            })
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
+            .ok_or_else(|| self.too_large())?;
+        let Geometry { format, width, height, .. } = *self;
+        Ok(ImageLayout { format, dtype, width, height, planes })
     }
 
     fn plane(&self, index: usize, offset: usize, row_stride: usize) -> Result<PlaneLayout> {

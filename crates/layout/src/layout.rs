@@ -14,7 +14,10 @@ mod tests;
 
 /// Which bytes of a buffer are a tensor's elements.
 ///
-/// Fields are private because they hold together: [`Layout::span`] is known to be right.
+/// Fields are private because they hold together: [`Layout::span`] is known to be right, and the
+/// number of elements, the bytes that they take without gaps ([`Layout::packed_bytes`]), the end of
+/// the span and every stride in bytes fit an `isize`. Strides of 0 repeat elements, so the packed
+/// bytes can be far more than the span: they are a size to check, not a size to allocate unchecked.
 ///
 /// ```
 /// use tenure_layout::{DType, Layout};
@@ -60,22 +63,22 @@ impl Layout {
     /// If the bytes do not fit the address space or there are too many dimensions.
     pub fn contiguous(dtype: DType, shape: &[usize]) -> Result<Layout> {
         check_rank(shape.len())?;
-        let elements = product(shape)?;
-        let too_large = || Error::TooLarge { shape: shape.into() };
-        let bytes = dtype.bytes_for(elements).ok_or_else(too_large)?;
-        if isize::try_from(bytes).is_err() {
-            return Err(too_large());
-        }
+        let (elements, packed) = product(dtype, shape)?;
         let strides = row_major(shape);
-        let (span, order) = (0..bytes, Order::Contiguous);
+        let (span, order) = (0..packed, Order::Contiguous);
         Ok(Layout { dtype, shape: shape.into(), strides, offset: 0, elements, span, order })
     }
 
     /// Elements at any strides (in elements), the first at byte `offset`.
     ///
+    /// The stride of a dimension that is never stepped along (one with at most one index, or any of
+    /// a layout without elements) has no meaning; it becomes 0 if its bytes do not fit an `isize`.
+    ///
     /// # Errors
     /// If shape and strides have different lengths, an element would lie before the start of the
-    /// buffer or beyond the address space, or a 4-bit element would start inside a byte.
+    /// buffer or beyond the address space, the elements without gaps would take more bytes than an
+    /// `isize` can count (strides of 0 repeat elements), or a 4-bit element would start inside a
+    /// byte.
     pub fn strided(
         dtype: DType,
         shape: &[usize],
@@ -86,7 +89,7 @@ impl Layout {
         if shape.len() != strides.len() {
             return Err(Error::RankMismatch { shape: shape.len(), strides: strides.len() });
         }
-        let elements = product(shape)?;
+        let (elements, _) = product(dtype, shape)?;
         let unaddressable =
             || Error::Unaddressable { shape: shape.into(), strides: strides.into(), offset };
         let span = if elements == 0 {
@@ -99,7 +102,7 @@ impl Layout {
             return Err(unaddressable());
         }
         let order = order_of(shape, strides, elements);
-        let (shape, strides) = (shape.into(), strides.into());
+        let (shape, strides) = (shape.into(), countable(dtype, strides));
         let layout = Layout { dtype, shape, strides, offset, elements, span, order };
         layout.check_whole_bytes()?;
         Ok(layout)
@@ -150,7 +153,8 @@ impl Layout {
             Ok(())
         } else {
             let (dtype, strides) = (self.dtype, self.strides.clone());
-            Err(Error::SubByte { dtype, element: self.offset.saturating_mul(2), strides })
+            // The offset is at most the end of the span, which fits an `isize`.
+            Err(Error::SubByte { dtype, element: self.offset * 2, strides })
         }
     }
 
@@ -185,11 +189,15 @@ impl Layout {
         self.elements
     }
 
-    /// Bytes that the elements take without gaps.
+    /// Bytes that the elements take without gaps; at most `isize::MAX`. Of a layout that repeats
+    /// elements (stride 0) this is more than the span.
+    #[inline]
     pub fn packed_bytes(&self) -> usize {
-        // Strided layouts may repeat elements (stride 0), so this can be more than the span and,
-        // for a broadcast view, more than can be addressed.
-        self.dtype.bytes_for(self.elements).unwrap_or(usize::MAX)
+        // `product` proved that this fits.
+        match self.dtype.size() {
+            Some(size) => self.elements * size,
+            None => self.elements.div_ceil(2),
+        }
     }
 
     /// The bytes of the buffer from the first to one past the last that any element touches.
@@ -294,20 +302,27 @@ fn order_of(shape: &[usize], strides: &[isize], elements: usize) -> Order {
     if elements <= 1 {
         return Order::Contiguous;
     }
-    let (mut order, mut packed, mut inner_reach) = (Order::Contiguous, 1, 0);
+    let (mut order, mut packed, mut inner_reach) = (Order::Contiguous, Some(1), 0);
     for (&dim, &stride) in shape.iter().zip(strides).rev() {
         if dim > 1 {
             if stride <= inner_reach {
                 return Order::Other;
             }
-            if stride != packed {
+            if Some(stride) != packed {
                 order = Order::RowMajor;
             }
-            packed = stride.saturating_mul(dim as isize);
+            packed = stride.checked_mul(dim as isize);
             inner_reach += stride * (dim as isize - 1);
         }
     }
     order
+}
+
+/// Strides whose bytes fit an `isize`. Those of elements that exist do, as their reach fits; any
+/// other leads nowhere.
+fn countable(dtype: DType, strides: &[isize]) -> Strides {
+    let size = dtype.size().unwrap_or(1) as isize;
+    strides.iter().map(|&stride| stride.checked_mul(size).map_or(0, |_| stride)).collect()
 }
 
 /// Lowest and highest element reached, relative to the first.

@@ -20,6 +20,7 @@ mod error;
 pub mod format;
 mod image;
 mod layout;
+pub mod order;
 mod overlap;
 mod quantization;
 mod region;

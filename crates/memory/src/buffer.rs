@@ -210,6 +210,10 @@ impl Buffer {
     /// Which buffer this is; the same for its clones and slices. For a buffer made from an
     /// allocation it is the allocation's.
     pub fn identity(&self) -> &BufferIdentity {
+        #[cfg(linux_like)]
+        if let Some(own) = self.root.place.get().and_then(|placed| placed.raw.parted_identity()) {
+            return own;
+        }
         &self.root.identity
     }
 

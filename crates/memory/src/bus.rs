@@ -2,23 +2,33 @@
 //! that it gives back.
 //!
 //! Touching a page that is gone raises SIGBUS, which kills the process. Mappings that this can
-//! happen to are watched: a handler, installed when the first one is made, puts zero
-//! pages in the place of the missing ones and remembers it. Signals from anywhere else go on to
-//! whoever handled them before.
-#![expect(unsafe_code, reason = "a signal handler that maps pages")]
+//! happen to are watched: a handler puts zero pages in the place of the missing ones and remembers
+//! it. Signals from anywhere else go on to the handler that was there before. What is guaranteed,
+//! and what no library can guarantee, is said at [`ensure_sigbus_handler`].
+//!
+//! - `handler`: the handler, and installing it;
+//! - `others`: the handlers that are called for signals that are not ours;
+//! - `refill`: what the handler puts in the place of missing pages;
+//! - `turn`: one thread at a time for each mapping.
+#![expect(unsafe_code, reason = "a list of leaked entries that a signal handler reads")]
 
-use std::ffi::c_void;
+mod handler;
+mod others;
+mod refill;
+mod turn;
+
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence,
+};
 
-use rustix::io::Errno;
-use rustix::mm::{self, MapFlags, ProtFlags};
+pub use handler::ensure_sigbus_handler;
 
+use self::turn::Turn;
+use crate::Result;
 use crate::descriptor::huge_page;
 use crate::mapping::{Mapping, page_size};
-use crate::{Error, Result};
 
 /// Watches one mapping until dropped, which must happen before it is unmapped.
 #[derive(Debug)]
@@ -27,10 +37,10 @@ pub(crate) struct Watch {
 }
 
 /// One watched range. Read by the signal handler, so never freed: reused instead.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Range {
-    /// Odd while the five fields below change: the handler believes them if this stayed the same
-    /// while it read them.
+    /// Odd while the fields up to `offset` change: the handler believes them if this stayed the
+    /// same while it read them.
     version: AtomicUsize,
     /// First address; zero while free.
     start: AtomicUsize,
@@ -40,8 +50,18 @@ struct Range {
     page: AtomicUsize,
     /// Whether the pages are writable.
     writable: AtomicBool,
-    /// The file, if nobody here writes its pages through a slice; otherwise -1.
+    /// The file; open for as long as it is watched.
     file: AtomicI32,
+    /// Which byte of the file is at `start`.
+    offset: AtomicU64,
+    /// The first address of the tail that was replaced: it may have been written since, through a
+    /// slice that somebody still holds, so it is not replaced again. Changed by whoever has
+    /// `turn`.
+    replaced: AtomicUsize,
+    /// Whether a signal that this process sent to itself was taken for the herald of a fault here.
+    heralded: AtomicBool,
+    /// Held while pages are replaced.
+    turn: Turn,
     /// Whether pages were missing.
     lost: AtomicBool,
     /// Whether somebody owns the entry.
@@ -57,14 +77,35 @@ struct Watched {
     page: usize,
     writable: bool,
     file: i32,
+    offset: u64,
 }
 
 impl Watched {
     /// Nothing.
-    const NOTHING: Watched = Watched { start: 0, end: 0, page: 0, writable: false, file: -1 };
+    const NOTHING: Watched =
+        Watched { start: 0, end: 0, page: 0, writable: false, file: -1, offset: 0 };
 }
 
 impl Range {
+    /// An entry that watches nothing and has an owner.
+    fn new() -> Range {
+        Range {
+            version: AtomicUsize::new(0),
+            start: AtomicUsize::new(0),
+            end: AtomicUsize::new(0),
+            page: AtomicUsize::new(0),
+            writable: AtomicBool::new(false),
+            file: AtomicI32::new(-1),
+            offset: AtomicU64::new(0),
+            replaced: AtomicUsize::new(usize::MAX),
+            heralded: AtomicBool::new(false),
+            turn: Turn::new(),
+            lost: AtomicBool::new(false),
+            taken: AtomicBool::new(true),
+            next: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
     /// Changes what is watched. Called by the owner of the entry only.
     fn set(&self, to: Watched) {
         let version = self.version.load(Ordering::Relaxed);
@@ -75,6 +116,7 @@ impl Range {
         self.page.store(to.page, Ordering::Relaxed);
         self.writable.store(to.writable, Ordering::Relaxed);
         self.file.store(to.file, Ordering::Relaxed);
+        self.offset.store(to.offset, Ordering::Relaxed);
         self.version.store(version.wrapping_add(2), Ordering::Release);
     }
 
@@ -87,6 +129,7 @@ impl Range {
             page: self.page.load(Ordering::Relaxed),
             writable: self.writable.load(Ordering::Relaxed),
             file: self.file.load(Ordering::Relaxed),
+            offset: self.offset.load(Ordering::Relaxed),
         };
         fence(Ordering::Acquire);
         let unchanged =
@@ -97,32 +140,30 @@ impl Range {
 
 /// The list of all ranges ever watched.
 static FIRST: AtomicPtr<Range> = AtomicPtr::new(ptr::null_mut());
-/// What handled the signal before; `None` in the cell if installing failed.
-static PREVIOUS: OnceLock<Result<libc::sigaction, Errno>> = OnceLock::new();
 
 impl Watch {
-    /// Watches a mapping of the file behind `fd`, whose bytes guards may write if `writable`.
+    /// Watches a mapping of the file behind `fd` from its first byte on. The descriptor must stay
+    /// open for as long as this exists; `writable` says how the pages are mapped.
     pub(crate) fn new(mapping: &Mapping, fd: BorrowedFd<'_>, writable: bool) -> Result<Watch> {
-        Watch::start(mapping, fd, writable, -1)
+        Watch::from(mapping, fd, writable, 0)
     }
 
-    /// Watches a private mapping of a file, which guards only read. The file stays open for as
-    /// long as it is watched.
-    pub(crate) fn of_file(mapping: &Mapping, fd: BorrowedFd<'_>) -> Result<Watch> {
-        Watch::start(mapping, fd, true, fd.as_raw_fd())
-    }
-
-    fn start(mapping: &Mapping, fd: BorrowedFd<'_>, writable: bool, file: i32) -> Result<Watch> {
-        PREVIOUS
-            .get_or_init(install)
-            .as_ref()
-            .map_err(|errno| Error::system("installing a handler for SIGBUS", *errno))?;
+    /// As [`Watch::new`], of a mapping that begins at byte `offset` of the file.
+    pub(crate) fn from(
+        mapping: &Mapping,
+        fd: BorrowedFd<'_>,
+        writable: bool,
+        offset: u64,
+    ) -> Result<Watch> {
+        ensure_sigbus_handler()?;
         let range = free_range();
         range.lost.store(false, Ordering::Relaxed);
+        range.replaced.store(usize::MAX, Ordering::Relaxed);
+        range.heralded.store(false, Ordering::Relaxed);
         if mapping.len() > 0 {
             let start = mapping.address().addr().get();
             let (end, page) = (start + mapping.len(), huge_page(fd).unwrap_or_else(page_size));
-            range.set(Watched { start, end, page, writable, file });
+            range.set(Watched { start, end, page, writable, file: fd.as_raw_fd(), offset });
         }
         Ok(Watch { range })
     }
@@ -158,8 +199,7 @@ fn free_range() -> &'static Range {
     if let Some(range) = ranges().find(free) {
         return range;
     }
-    let range: &'static Range =
-        Box::leak(Box::new(Range { taken: AtomicBool::new(true), ..Range::default() }));
+    let range: &'static Range = Box::leak(Box::new(Range::new()));
     let this = ptr::from_ref(range).cast_mut();
     let mut first = FIRST.load(Ordering::Acquire);
     loop {
@@ -168,141 +208,5 @@ fn free_range() -> &'static Range {
             Ok(_) => return range,
             Err(now) => first = now,
         }
-    }
-}
-
-fn install() -> Result<libc::sigaction, Errno> {
-    // SAFETY: the structures are plain data for which all zeros is valid, and the handler has the
-    // signature that SA_SIGINFO asks for and only does what a signal handler may.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        let mut previous: libc::sigaction = std::mem::zeroed();
-        let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void) = handle;
-        action.sa_sigaction = handler as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        // Nothing interrupts the handler, so that no two of one thread wait for each other.
-        libc::sigfillset(&raw mut action.sa_mask);
-        if libc::sigaction(libc::SIGBUS, &raw const action, &raw mut previous) == 0 {
-            Ok(previous)
-        } else {
-            Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL))
-        }
-    }
-}
-
-/// Only atomics and system calls: nothing that a signal handler may not do.
-extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel passes a valid siginfo to a handler installed with SA_SIGINFO.
-    let (address, code) = unsafe { ((*info).si_addr().addr(), (*info).si_code) };
-    // Signals that were sent carry whatever their sender wrote: only the kernel is believed.
-    let sent = code <= 0;
-    for range in ranges().take_while(|_| !sent) {
-        if let Some(watched) = range.get()
-            && (watched.start..watched.end).contains(&address)
-            && refill(watched, address)
-        {
-            range.lost.store(true, Ordering::Release);
-            return;
-        }
-    }
-    pass_on(signal, sent, info, context);
-}
-
-/// Held while a page is replaced.
-static REPLACING: AtomicBool = AtomicBool::new(false);
-
-/// Which addresses to replace. The page touched and no other: one that was replaced before may
-/// have been written since, through a slice that somebody still holds. Where nobody writes, all
-/// that the file has lost, because a process may have only so many mappings.
-fn missing(watched: Watched, address: usize) -> std::ops::Range<usize> {
-    let page = address & !(watched.page - 1);
-    if watched.file >= 0 {
-        // SAFETY: async-signal-safe; the structure is valid when zeroed, and the descriptor is
-        // open while the range is watched.
-        let size = unsafe {
-            let mut stat: libc::stat = std::mem::zeroed();
-            if libc::fstat(watched.file, &raw mut stat) == 0 { Some(stat.st_size) } else { None }
-        };
-        let kept = size.and_then(|size| usize::try_from(size).ok());
-        let first = kept
-            .and_then(|kept| kept.checked_next_multiple_of(watched.page))
-            .and_then(|kept| watched.start.checked_add(kept));
-        if let Some(first) = first.filter(|first| *first <= page) {
-            return first..watched.end;
-        }
-    }
-    page..page + watched.page
-}
-
-/// Puts zero pages in the place of missing ones.
-fn refill(watched: Watched, address: usize) -> bool {
-    let touched = ptr::without_provenance_mut::<c_void>(address & !(watched.page - 1));
-    let missing = missing(watched, address);
-    let place = ptr::without_provenance_mut::<c_void>(missing.start);
-    let (protection, advice) = if watched.writable {
-        (ProtFlags::READ | ProtFlags::WRITE, mm::Advice::LinuxPopulateWrite)
-    } else {
-        (ProtFlags::READ, mm::Advice::LinuxPopulateRead)
-    };
-    while REPLACING.swap(true, Ordering::Acquire) {
-        std::hint::spin_loop();
-    }
-    // SAFETY: advice about our own mapping, and the pages that are missing are replaced.
-    let there = unsafe {
-        // Another thread that touched the same page may have been here first.
-        mm::madvise(touched, watched.page, advice).is_ok() || {
-            let flags = MapFlags::PRIVATE | MapFlags::FIXED;
-            mm::mmap_anonymous(place, missing.len(), protection, flags).is_ok()
-        }
-    };
-    REPLACING.store(false, Ordering::Release);
-    there
-}
-
-/// Not ours: whoever handled the signal before does it now.
-fn pass_on(signal: i32, sent: bool, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let Some(Ok(previous)) = PREVIOUS.get() else { return restore_default(signal, sent) };
-    match previous.sa_sigaction {
-        // Faults cannot be ignored.
-        libc::SIG_IGN if sent => {}
-        libc::SIG_DFL | libc::SIG_IGN => restore_default(signal, sent),
-        handler if previous.sa_flags & libc::SA_SIGINFO != 0 => {
-            // SAFETY: the program installed this address as a handler with this signature.
-            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void) =
-                unsafe { std::mem::transmute(handler) };
-            handler(signal, info, context);
-            finish(signal, sent);
-        }
-        handler => {
-            // SAFETY: the program installed this address as a handler with this signature.
-            let handler: extern "C" fn(i32) = unsafe { std::mem::transmute(handler) };
-            handler(signal);
-            finish(signal, sent);
-        }
-    }
-}
-
-/// The instruction runs again and the signal then does what it does without a handler.
-fn restore_default(signal: i32, sent: bool) {
-    // SAFETY: async-signal-safe, and the structure is valid when zeroed (SIG_DFL).
-    unsafe {
-        let action: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, &raw const action, ptr::null_mut());
-    }
-    finish(signal, sent);
-}
-
-/// A handler that steps aside (Rust's own does) waits for the fault to come again. What was sent
-/// does not come again by itself.
-fn finish(signal: i32, sent: bool) {
-    // SAFETY: async-signal-safe; asks only, and the structure is valid when zeroed.
-    let now = unsafe {
-        let mut now: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, ptr::null(), &raw mut now);
-        now
-    };
-    if sent && now.sa_sigaction == libc::SIG_DFL {
-        // SAFETY: async-signal-safe; arrives when the handler has returned.
-        unsafe { libc::raise(signal) };
     }
 }

@@ -28,11 +28,10 @@ pub fn copy_from_cache(file: impl AsFd, at: u64, into: &mut [u8]) -> Result<()> 
     let first = at - at % page;
     // Less than a page.
     let before = (at - first) as usize;
-    let end = usize::try_from(at).ok().and_then(|at| at.checked_add(length));
-    let end = end.ok_or(Error::Truncated)?;
+    let end = at.checked_add(length as u64).ok_or(Error::Truncated)?;
     let mapping = Mapping::window(file, first, before + length)
         .map_err(|errno| Error::system("mapping a part of the file", errno))?;
-    let watch = Watch::new(&mapping, file, false)?;
+    let watch = Watch::from(&mapping, file, false, first)?;
     // SAFETY: the mapping has `before + length` bytes, the first of which `before` are left out;
     // it is watched, so bytes that are taken away are replaced by zeros.
     unsafe { copy_past_caches(mapping.address().as_ptr().add(before), into) };

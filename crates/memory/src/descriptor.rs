@@ -10,6 +10,9 @@ use crate::{Error, ObjectKey, Result};
 /// `f_type` of a DMA-BUF.
 const DMA_BUF_MAGIC: u64 = 0x444d_4142;
 
+/// `f_type` of memory files and files in memory.
+const TMPFS_MAGIC: u64 = 0x0102_1994;
+
 /// `f_type` of memory files and files made of huge pages.
 const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
 
@@ -78,7 +81,7 @@ pub(crate) fn inspect(fd: BorrowedFd<'_>) -> Result<Inspected> {
 }
 
 #[expect(clippy::unnecessary_cast, reason = "the widths differ between platforms")]
-fn key_of(stat: &fs::Stat) -> ObjectKey {
+pub(crate) fn key_of(stat: &fs::Stat) -> ObjectKey {
     ObjectKey { device: stat.st_dev as u64, inode: stat.st_ino as u64 }
 }
 
@@ -96,6 +99,11 @@ fn magic_of(filesystem: &fs::StatFs) -> u64 {
     filesystem.f_type as u64 & 0xffff_ffff
 }
 
+/// Whether the pages behind a descriptor are ordinary ones that stay in memory.
+pub(crate) fn is_tmpfs(fd: BorrowedFd<'_>) -> bool {
+    fs::fstatfs(fd).is_ok_and(|at| magic_of(&at) == TMPFS_MAGIC)
+}
+
 /// The size of the pages behind a descriptor, if they are huge ones from the kernel's reserve.
 /// Whoever has such memory can give pages back, and there may be no others in their place.
 pub(crate) fn huge_page(fd: BorrowedFd<'_>) -> Option<usize> {
@@ -104,8 +112,18 @@ pub(crate) fn huge_page(fd: BorrowedFd<'_>) -> Option<usize> {
 }
 
 /// Whether the object behind a descriptor still has `bytes` bytes.
-pub(crate) fn still_has(fd: BorrowedFd<'_>, bytes: usize) -> bool {
-    fs::fstat(fd).is_ok_and(|stat| u64::try_from(stat.st_size).unwrap_or(0) >= bytes as u64)
+pub(crate) fn still_has(fd: BorrowedFd<'_>, bytes: u64) -> bool {
+    fs::fstat(fd).is_ok_and(|stat| u64::try_from(stat.st_size).unwrap_or(0) >= bytes)
+}
+
+/// The size of an object that is to be mapped as a whole.
+///
+/// # Errors
+/// If a program with addresses as short as this one's cannot map it.
+pub(crate) fn addressable(size: u64) -> Result<usize> {
+    usize::try_from(size).ok().filter(|size| isize::try_from(*size).is_ok()).ok_or_else(|| {
+        Error::system("mapping more bytes than there are addresses", Errno::OVERFLOW)
+    })
 }
 
 fn words(kind: FileType) -> &'static str {

@@ -84,7 +84,7 @@ pub enum Error {
         refusals: Vec<Refusal>,
     },
     /// The operating system has no memory left for this.
-    #[error("{memory}: no room for {bytes} bytes{}", available_words(available))]
+    #[error("{memory}: no room for {bytes} bytes{}", available_words(available, source))]
     OutOfMemory {
         /// The memory asked.
         memory: TensorMemory,
@@ -95,6 +95,21 @@ pub enum Error {
         /// The system's answer, where it gave one.
         #[source]
         source: Option<io::Error>,
+    },
+    /// A pool that has as much as it may.
+    #[error(
+        "{memory}: a pool limited to {limit} bytes has {used} bytes in use and cannot give {asked} \
+         more: give some back, or make the pool with a larger limit"
+    )]
+    PoolFull {
+        /// The pool's memory.
+        memory: TensorMemory,
+        /// Bytes asked for.
+        asked: usize,
+        /// Bytes in use.
+        used: usize,
+        /// The most that the pool may have.
+        limit: usize,
     },
     /// A file that cannot be opened.
     #[error("cannot open {}: {cause}", path.display())]
@@ -261,6 +276,20 @@ pub enum Error {
         have: u64,
         /// Bytes needed.
         need: u64,
+    },
+    /// A memory file that would take more memory to read than this process can afford.
+    #[error(
+        "the memory behind the file descriptor has {size} bytes, of which {holes} were never \
+         written; reading them would take memory of this process, which has {left} bytes for that: \
+         its maker has to allocate it (fallocate), or write it"
+    )]
+    Sparse {
+        /// Bytes of the file.
+        size: u64,
+        /// Bytes of it that take no memory yet.
+        holes: u64,
+        /// What may still be taken.
+        left: u64,
     },
     /// A mapped file that lost bytes after it was mapped; zeros are in their place.
     #[error("the mapped file was cut off by someone else: bytes that were mapped are gone")]
@@ -431,11 +460,22 @@ fn remedy_words(held: Access) -> &'static str {
         Access::Read | Access::Write => "drop that guard first",
         Access::KernelRead | Access::KernelWrite => "that has to end first",
         Access::ExportRead | Access::ExportWrite => "what was lent has to be given back first",
+        Access::Publish => {
+            "it is published: its consumers have to give it back first, or a copy be used"
+        }
     }
 }
 
-fn available_words(available: &Option<u64>) -> String {
-    available.map_or_else(String::new, |bytes| format!(" ({bytes} bytes are available)"))
+fn available_words(available: &Option<u64>, source: &Option<io::Error>) -> String {
+    let Some(bytes) = available else { return String::new() };
+    #[cfg(linux_like)]
+    let limit = crate::kind::room::limit_words(source);
+    #[cfg(not(linux_like))]
+    let limit = source.as_ref().and(None::<String>);
+    match limit {
+        Some(limit) => format!(" ({bytes} bytes are available: {limit})"),
+        None => format!(" ({bytes} bytes are available)"),
+    }
 }
 
 fn refusal_words(refusals: &[Refusal]) -> String {

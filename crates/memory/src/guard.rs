@@ -96,10 +96,12 @@ impl<K: Keep> Hold<K> {
         self.len == 0
     }
 
-    /// Which byte of the allocation is the first held; `None` for memory whose address changes.
+    /// Which byte of the allocation is the first held; `None` for memory whose address changes,
+    /// and for foreign code that has pages of its own.
     pub fn start(&self) -> Option<usize> {
         let base = self.raw().fixed_address()?;
-        Some(self.address.addr().get() - base.addr().get())
+        let start = self.address.addr().get().checked_sub(base.addr().get())?;
+        Some(start).filter(|start| *start <= self.raw().size())
     }
 
     /// What the bytes are held for.
@@ -123,7 +125,7 @@ impl<K: Keep> Drop for Hold<K> {
     #[inline]
     fn drop(&mut self) {
         if let Some(loan) = self.loan.take() {
-            self.keep.raw().leave(self.access, loan);
+            self.keep.raw().leave(self.access, self.address, loan);
         }
     }
 }

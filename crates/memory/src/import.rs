@@ -10,7 +10,9 @@ use std::sync::Arc;
 use rustix::fs::{self, Mode, OFlags, SealFlags};
 
 use crate::bus::Watch;
-use crate::descriptor::{Inspected, Object, duplicate, huge_page, inspect, object_key};
+use crate::descriptor::{
+    Inspected, Object, addressable, duplicate, huge_page, inspect, object_key,
+};
 use crate::kind::dma::DmaBuf;
 use crate::kind::file::Mapped;
 use crate::kind::shm::Shared;
@@ -48,7 +50,9 @@ pub fn recognise(fd: impl AsFd) -> Result<TensorMemory> {
 /// become read-only [`crate::TensorMemory::File`] memory.
 ///
 /// # Errors
-/// If it is closed, not memory, shorter than `at_least`, open in the wrong mode, or can shrink.
+/// If it is closed, not memory, shorter than `at_least`, open in the wrong mode, or can shrink; and
+/// [`Error::Sparse`] if it is a memory file with more unwritten bytes, all such imports taken
+/// together, than a quarter of what this process has: reading them would take its memory.
 pub fn import(
     fd: impl AsFd,
     at_least: usize,
@@ -63,8 +67,7 @@ pub fn import(
     if !inspected.readable {
         return Err(Error::WrongMode { mode: "for writing only", needed: "reading" });
     }
-    let size = usize::try_from(inspected.size)
-        .map_err(|_| Error::TooShort { have: inspected.size, need: u64::MAX })?;
+    let size = addressable(inspected.size)?;
     let writable = match inspected.object {
         Object::Sealable(seals) => may_write(&inspected, seals, protection)?,
         Object::File if protection == Protection::Writable => {
@@ -143,7 +146,8 @@ fn map_sealed(fd: OwnedFd, size: usize, writable: bool) -> Result<Shared> {
     Shared::new(fd, mapping, size, writable, watch)
 }
 
-/// Maps a whole file for reading.
+/// Maps a whole file for reading. If another process shortens it, the bytes that are gone read as
+/// zero and the buffer says so; [`crate::ensure_sigbus_handler`] says what that depends on.
 ///
 /// ```no_run
 /// let weights = tenure_memory::open_file("model.bin")?;
@@ -191,7 +195,12 @@ impl Buffer {
     fn expect_back(&self) -> Result<()> {
         let raw = self.raw()?;
         raw.mark_shared();
-        registry::remember(object_key(raw.descriptor()?)?, raw);
+        // Lent bytes are written for as long as the lease lasts: a mapping that came back later
+        // would write to what their owner has given to others since.
+        let lent = raw.own_memory().home().is_some();
+        if !(lent && raw.writable()) {
+            registry::remember(object_key(raw.descriptor()?)?, raw);
+        }
         Ok(())
     }
 }

@@ -20,7 +20,9 @@ pub mod file;
 #[cfg(hardware_buffers)]
 pub mod hardware_buffer;
 #[cfg(linux_like)]
-mod room;
+mod holes;
+#[cfg(linux_like)]
+pub(crate) mod room;
 #[cfg(linux_like)]
 pub mod shm;
 #[cfg(sections)]

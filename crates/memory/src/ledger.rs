@@ -4,21 +4,24 @@
 //! asks to wait. Three kinds of use, because they clash differently: guards are Rust references and tolerate nothing that
 //! could write beside them; kernels (our own code on raw pointers, devices, copies) only have to
 //! be ordered among themselves and against references; exports belong to foreign code that
-//! follows its own rules, so they exclude references and nothing else.
+//! follows its own rules, so they exclude references and nothing else. What is published excludes
+//! everything that writes: other processes read it, and are promised that it does not change.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-
-use smallvec::SmallVec;
 
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, lock, spin};
 
+mod entries;
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests;
+
+use entries::Entries;
 
 /// What somebody does with bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,21 +34,25 @@ pub enum Access {
     KernelRead,
     /// Writing by raw pointer: a kernel, a copy, a device.
     KernelWrite,
-    /// Lent to foreign code that only reads.
+    /// Lent to foreign code that only reads. Of shared memory it gets private pages: if it writes
+    /// all the same, nobody else sees it, and what it wrote is gone with the last such export.
     ExportRead,
     /// Lent to foreign code that may write.
     ExportWrite,
+    /// Read by other processes that it was published to: nobody writes it, foreign code included.
+    Publish,
 }
 
 impl Access {
     /// Every access, by its number.
-    const ALL: [Access; 6] = [
+    const ALL: [Access; 7] = [
         Access::Read,
         Access::Write,
         Access::KernelRead,
         Access::KernelWrite,
         Access::ExportRead,
         Access::ExportWrite,
+        Access::Publish,
     ];
 
     /// Whether bytes may change.
@@ -55,9 +62,10 @@ impl Access {
 
     /// Whether two uses of one byte exclude each other.
     pub fn excludes(self, other: Access) -> bool {
-        use Access::{ExportRead, ExportWrite, KernelRead, KernelWrite, Read, Write};
+        use Access::{ExportRead, ExportWrite, KernelRead, KernelWrite, Publish, Read, Write};
         match (self, other) {
             (Write, _) | (_, Write) => true,
+            (Publish, other) | (other, Publish) => other.writes(),
             (Read, KernelWrite | ExportWrite) | (KernelWrite | ExportWrite, Read) => true,
             (KernelWrite, KernelRead | KernelWrite) | (KernelRead, KernelWrite) => true,
             (Read | KernelRead | ExportRead, Read | KernelRead | ExportRead) => false,
@@ -76,6 +84,7 @@ impl fmt::Display for Access {
             Access::KernelWrite => "write by a kernel or device",
             Access::ExportRead => "read by foreign code",
             Access::ExportWrite => "write by foreign code",
+            Access::Publish => "publish",
         })
     }
 }
@@ -112,6 +121,10 @@ pub(crate) struct Ledger {
     book: Mutex<Book>,
     /// An entry was struck while somebody waited.
     struck: Condvar,
+    /// A handle was given away (a descriptor, a device's handle), so others may hold the bytes
+    /// after this process let go. Here, because one ledger is shared by all that reach the bytes:
+    /// mappings of one object, and windows over one buffer.
+    shared: AtomicBool,
 }
 
 /// Nobody holds anything; the book is empty.
@@ -128,12 +141,7 @@ const MOVED: u32 = 0;
 
 #[derive(Debug, Default)]
 struct Book {
-    /// Entries by the number on their receipt; the last one is never vacant.
-    entries: SmallVec<[Option<Entry>; 2]>,
-    /// How many entries write: readers need no search while there are none.
-    writers: usize,
-    /// How many entries there are.
-    held: usize,
+    entries: Entries,
     /// How many wait for one of them to be struck.
     waiting: usize,
 }
@@ -146,7 +154,18 @@ impl Ledger {
             end: AtomicUsize::new(0),
             book: Mutex::new(Book::default()),
             struck: Condvar::new(),
+            shared: AtomicBool::new(false),
         }
+    }
+
+    /// Remembers that others may hold the bytes.
+    pub(crate) fn mark_shared(&self) {
+        self.shared.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Whether others may hold the bytes.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// Enters `access` to `range`, or says which entry stands against it.
@@ -209,8 +228,8 @@ impl Ledger {
             Loan::Booked(number) => number,
         };
         let mut book = lock(&self.book);
-        book.strike(number);
-        if book.held == 0 {
+        book.entries.remove(number);
+        if book.entries.len() == 0 {
             self.state.store(EMPTY, Release);
         }
         if book.waiting > 0 {
@@ -232,10 +251,26 @@ impl Ledger {
                 quick => {
                     // Read after the change: from here on nobody else writes these words.
                     let range = self.start.load(Relaxed)..self.end.load(Relaxed);
-                    book.push(Entry { access: Access::ALL[quick - QUICK], range });
+                    book.entries.insert(Access::ALL[quick - QUICK], range);
                     return book;
                 }
             }
+        }
+    }
+
+    /// Whether some entry is for this access.
+    pub(crate) fn has(&self, access: Access) -> bool {
+        let book = lock(&self.book);
+        loop {
+            return match self.state.load(Acquire) {
+                EMPTY => false,
+                CLAIMED => {
+                    spin();
+                    continue;
+                }
+                BOOK => book.entries.has(access),
+                quick => quick == QUICK + access as usize,
+            };
         }
     }
 
@@ -244,7 +279,7 @@ impl Ledger {
         let book = lock(&self.book);
         match self.state.load(Acquire) {
             EMPTY => 0,
-            BOOK => book.held,
+            BOOK => book.entries.len(),
             _ => 1,
         }
     }
@@ -252,46 +287,9 @@ impl Ledger {
 
 impl Book {
     fn enter(&mut self, access: Access, range: Range<usize>) -> Result<u32, Entry> {
-        let must_search = if access.writes() { self.held > 0 } else { self.writers > 0 };
-        if must_search && let Some(against) = self.against(access, &range) {
-            return Err(against.clone());
-        }
-        Ok(self.push(Entry { access, range }))
-    }
-
-    /// Writes an entry down and gives its number.
-    fn push(&mut self, entry: Entry) -> u32 {
-        self.held += 1;
-        self.writers += usize::from(entry.access.writes());
-        let vacant = if self.held > self.entries.len() {
-            None
-        } else {
-            self.entries.iter().position(Option::is_none)
-        };
-        let number = vacant.unwrap_or(self.entries.len());
-        match self.entries.get_mut(number) {
-            Some(place) => *place = Some(entry),
-            None => self.entries.push(Some(entry)),
-        }
-        number as u32
-    }
-
-    fn against(&self, access: Access, range: &Range<usize>) -> Option<&Entry> {
-        self.entries.iter().flatten().find(|held| {
-            // Empty ranges overlap nothing.
-            let overlap = held.range.start.max(range.start) < held.range.end.min(range.end);
-            overlap && access.excludes(held.access)
-        })
-    }
-
-    fn strike(&mut self, number: u32) {
-        let Some(entry) = self.entries.get_mut(number as usize).and_then(Option::take) else {
-            return;
-        };
-        self.held -= 1;
-        self.writers -= usize::from(entry.access.writes());
-        while let Some(None) = self.entries.last() {
-            self.entries.pop();
+        match self.entries.conflict(access, &range) {
+            Some(held) => Err(held),
+            None => Ok(self.entries.insert(access, range)),
         }
     }
 }

@@ -8,6 +8,14 @@
 //! The words, from the outside in: a [`Buffer`] is a byte range of a [`RawBuffer`], which owns one
 //! allocation made by an [`Allocator`]; [`ReadGuard`] and [`WriteGuard`] give the CPU the bytes.
 //! What the bytes mean is the business of `tenure-layout` and `tenure-tensor`.
+//!
+//! # Out of memory
+//! Memory of tensors, and every buffer of 64 KiB and more whose size a caller, a file or a peer
+//! decides (bodies of messages, heads of files, reports of streams, here and in the crates above),
+//! is an error where it cannot be had. Handles, entries of lists and texts are allocated by types
+//! of the standard library, which abort the process when the heap refuses a few bytes; so are
+//! lists that grow with what has really arrived (tensors of a file, scales of a quantisation), and
+//! tables inside the decoders of other crates.
 #![warn(
     clippy::expect_used,
     clippy::panic,
@@ -17,6 +25,7 @@
 )]
 
 mod allocator;
+mod available;
 mod buffer;
 mod carrier;
 mod choose;
@@ -61,8 +70,11 @@ mod plane;
 mod process;
 #[cfg(linux_like)]
 pub mod share;
+#[cfg(linux_like)]
+mod slot;
 
 pub use allocator::{ALIGNMENT, Allocator, CpuAccess, Request};
+pub use available::available_memory;
 pub use buffer::Buffer;
 pub use carrier::{After, Carrier, Carry, DevicePlace, Held, Piece, Source};
 pub use choose::{allocate, allocate_fitting, automatic};
@@ -80,6 +92,8 @@ pub use spaces::{allocator_in, allocator_on, announce, carrier_for};
 pub use tensor_memory::TensorMemory;
 
 #[cfg(linux_like)]
+pub use bus::ensure_sigbus_handler;
+#[cfg(linux_like)]
 pub use cached::copy_from_cache;
 #[cfg(linux_like)]
 pub use fence::{Fence, Signal};
@@ -89,3 +103,5 @@ pub use import::{Protection, import, open_file, recognise};
 pub use plane::PlaneDescriptor;
 #[cfg(linux_like)]
 pub use process::Process;
+#[cfg(linux_like)]
+pub use slot::SlotMemory;

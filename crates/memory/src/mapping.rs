@@ -11,6 +11,9 @@ use std::ptr::{self, NonNull};
 use rustix::io::{Errno, Result};
 use rustix::mm::{self, MapFlags, ProtFlags};
 
+#[cfg(linux_like)]
+mod private;
+
 /// `MADV_COLLAPSE`, which not every platform's headers have.
 #[cfg(linux_like)]
 const COLLAPSE: i32 = 25;
@@ -52,17 +55,22 @@ impl Mapping {
         Mapping { address: crate::allocator::nowhere(), len: 0 }
     }
 
-    /// Zeroed private pages that start at a multiple of `align`.
+    /// Zeroed private pages that start at a multiple of `align`. The kernel keeps account of them,
+    /// and refuses what the machine cannot have.
     pub(crate) fn anonymous(bytes: usize, align: usize) -> Result<Mapping> {
+        Mapping::aligned(bytes, align, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// Private pages that start at a multiple of `align`; without access they are addresses only,
+    /// which the kernel keeps no account of.
+    fn aligned(bytes: usize, align: usize, protection: ProtFlags) -> Result<Mapping> {
         let len = bytes.checked_next_multiple_of(page_size()).ok_or(Errno::OVERFLOW)?;
         // More than needed, so that an aligned start is in it; the rest is given back.
         let slack = if align > page_size() { align - page_size() } else { 0 };
         let total = len.checked_add(slack).ok_or(Errno::OVERFLOW)?;
-        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: the kernel chooses the address, so nothing that exists is replaced.
-        let start = unsafe {
-            mm::mmap_anonymous(ptr::null_mut(), total, ProtFlags::READ | ProtFlags::WRITE, flags)?
-        };
+        let start =
+            unsafe { mm::mmap_anonymous(ptr::null_mut(), total, protection, MapFlags::PRIVATE)? };
         let before = start.addr().next_multiple_of(align.max(1)) - start.addr();
         let after = slack - before;
         // SAFETY: both ranges are unused parts of the mapping just made, in whole pages.
@@ -104,7 +112,7 @@ impl Mapping {
         // The hint is room that was mapped and given back; now and then another thread takes it
         // first. Mapping over the room instead would leave a hole there if the file refuses, and
         // giving the room back would unmap whatever another thread has put into that hole.
-        let hint = || Mapping::anonymous(bytes, wanted).map(|room| room.start());
+        let hint = || Mapping::aligned(bytes, wanted, ProtFlags::empty()).map(|room| room.start());
         let mut mapping = map(hint()?)?;
         for _ in 0..3 {
             if mapping.address.addr().get().is_multiple_of(wanted) {
@@ -158,6 +166,13 @@ impl Mapping {
     /// The first byte.
     pub(crate) fn address(&self) -> NonNull<u8> {
         self.address
+    }
+
+    /// Whether an address is inside.
+    #[cfg(linux_like)]
+    pub(crate) fn contains(&self, address: NonNull<u8>) -> bool {
+        let start = self.address.addr().get();
+        (start..start + self.len).contains(&address.addr().get())
     }
 
     /// Bytes mapped, in whole pages.

@@ -2,7 +2,7 @@
 //!
 //! A frame loop that takes from a pool makes no system call and no page fault once it has seen
 //! its largest demand: the pages are mapped and touched already. Reused bytes hold what their
-//! last user left.
+//! last user left. A pool with a limit never has more bytes than that, in use and kept together.
 
 mod report;
 
@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 pub use report::{PoolLimits, PoolReport};
 
 use crate::sync::{Mutex, lock};
-use crate::{ALIGNMENT, Allocator, LogicalMemorySpace, RawBuffer, Request, Result, TensorMemory};
+use crate::{
+    ALIGNMENT, Allocator, Error, LogicalMemorySpace, RawBuffer, Request, Result, TensorMemory,
+};
 
 /// Keeps freed raw buffers by size class and hands them out again; safe to share and clone.
 ///
@@ -48,7 +50,12 @@ struct State {
     /// Kept buffers by class, the latest used last: its pages are the warmest.
     kept: BTreeMap<usize, Vec<Kept>>,
     report: PoolReport,
+    /// Bytes that are being allocated now.
+    coming: usize,
 }
+
+/// Buffers that were given up, to be dropped without the lock: unmapping takes its time.
+type Freed = smallvec::SmallVec<[RawBuffer; 2]>;
 
 struct Kept {
     /// Goes back to the allocator when dropped, which may be a pool too.
@@ -102,7 +109,7 @@ impl Pool {
     pub fn trim_idle(&self, idle: Duration) {
         let mut freed = vec![];
         let mut state = lock(&self.shared.state);
-        let State { kept, report } = &mut *state;
+        let State { kept, report, .. } = &mut *state;
         for list in kept.values_mut() {
             for gone in list.extract_if(.., |kept| kept.since.elapsed() >= idle) {
                 report.end_keeping(gone.raw.size());
@@ -136,37 +143,117 @@ impl Allocator for Pool {
     }
 
     /// A kept buffer if there is one, otherwise a new one. Its size is that of its class, up to
-    /// an eighth more than asked for; a reused buffer holds old bytes.
+    /// an eighth more than asked for where the limit allows that; a reused buffer holds old bytes.
+    ///
+    /// # Errors
+    /// [`Error::PoolFull`] if the pool would have more bytes than it may, otherwise the allocator's
+    /// own, after everything kept was given up.
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
-        let class = class_of(request.bytes());
         let home = Home { pool: Arc::downgrade(&self.shared), next: None };
-        let kept = lock(&self.shared.state).take(class, request.align());
+        let kept = lock(&self.shared.state).take(request);
         if let Some(raw) = kept {
             return Ok(raw.again(request.name()).with_home(home));
         }
-        let larger = Request::new(class)?.with_align(request.align())?.with_name(request.name());
-        let raw = self.shared.allocator().allocate(&larger)?;
-        let mut state = lock(&self.shared.state);
-        state.report.misses += 1;
-        state.report.begin_use(raw.size());
+        let raw = match self.shared.make(request) {
+            // What is kept may be what is missing.
+            Err(Error::OutOfMemory { .. } | Error::PoolFull { .. }) if self.report().kept > 0 => {
+                self.trim();
+                self.shared.make(request)
+            }
+            answer => answer,
+        };
+        Ok(raw?.with_home(home))
+    }
+}
+
+impl Shared {
+    /// A new buffer, counted as in use.
+    fn make(&self, request: &Request<'_>) -> Result<RawBuffer> {
+        let limit = self.limits.bytes;
+        let mut state = lock(&self.state);
+        let (size, freed) = state.make_room(request.bytes(), limit);
+        let Some(size) = size else {
+            let error = self.full(&state, request.bytes());
+            drop(state);
+            return Err(error);
+        };
+        state.coming += size;
         drop(state);
-        Ok(raw.with_home(home))
+        drop(freed);
+        let larger = Request::new(size)
+            .and_then(|larger| larger.with_align(request.align()))
+            .map(|larger| larger.with_name(request.name()));
+        let made = larger.and_then(|larger| self.allocator().allocate(&larger));
+        let made = made.map_err(|error| match error {
+            // What was asked for, not what it was rounded to.
+            Error::OutOfMemory { memory, available, source, .. } => {
+                Error::OutOfMemory { memory, bytes: request.bytes(), available, source }
+            }
+            other => other,
+        });
+        let mut state = lock(&self.state);
+        state.coming -= size;
+        // An allocator may give more than it was asked for.
+        if let Ok(raw) = &made
+            && raw.size() > limit.saturating_sub(state.all_bytes())
+        {
+            let error = self.full(&state, request.bytes());
+            drop(state);
+            return Err(error);
+        }
+        if let Ok(raw) = &made {
+            state.report.misses += 1;
+            state.report.begin_use(raw.size());
+        }
+        made
+    }
+
+    fn full(&self, state: &State, asked: usize) -> Error {
+        let (memory, limit) = (self.allocator().memory(), self.limits.bytes);
+        let used = state.report.used_bytes.saturating_add(state.coming);
+        Error::PoolFull { memory, asked, used, limit }
     }
 }
 
 impl State {
-    fn take(&mut self, class: usize, align: usize) -> Option<RawBuffer> {
-        let list = self.kept.get_mut(&class)?;
-        // Everything is aligned to the usual alignment; more is rarely asked for. An allocator
-        // that rounds in its own way may have left something between two classes.
+    fn take(&mut self, request: &Request<'_>) -> Option<RawBuffer> {
+        let list = self.kept.get_mut(&class_of(request.bytes()))?;
+        // Everything is aligned to the usual alignment; more is rarely asked for. What was made
+        // where a class would have been too much, or by an allocator that rounds in its own way,
+        // may be between two classes.
+        let (bytes, align) = (request.bytes(), request.align());
         let serves =
-            |raw: &RawBuffer| raw.size() >= class && (align <= ALIGNMENT || raw.is_aligned(align));
+            |raw: &RawBuffer| raw.size() >= bytes && (align <= ALIGNMENT || raw.is_aligned(align));
         let at = list.iter().rposition(|kept| serves(&kept.raw))?;
         let Kept { raw, .. } = list.remove(at);
         self.report.end_keeping(raw.size());
         self.report.hits += 1;
         self.report.begin_use(raw.size());
         Some(raw)
+    }
+
+    /// Bytes in use, kept, and being allocated.
+    fn all_bytes(&self) -> usize {
+        self.report.all_bytes().saturating_add(self.coming)
+    }
+
+    /// Gives up what is kept until a buffer for so many bytes is within the limit; of its class, or
+    /// if that is too much, of just the bytes.
+    fn make_room(&mut self, bytes: usize, limit: usize) -> (Option<usize>, Freed) {
+        let mut freed = Freed::new();
+        let held = self.report.used_bytes.saturating_add(self.coming);
+        let room = limit.saturating_sub(held);
+        let class = class_of(bytes);
+        let Some(size) = [class, bytes].into_iter().find(|size| *size <= room) else {
+            return (None, freed);
+        };
+        while self.all_bytes().saturating_add(size) > limit {
+            match self.evict() {
+                Some(old) => freed.push(old),
+                None => break,
+            }
+        }
+        (Some(size), freed)
     }
 
     /// The buffer that was kept longest without use.
@@ -201,10 +288,10 @@ impl Home {
     /// Keeps a buffer that nobody uses any more, within the limits.
     pub(crate) fn take_back(&self, raw: RawBuffer) {
         let Some(pool) = self.pool.upgrade() else { return };
-        let mut freed: smallvec::SmallVec<[RawBuffer; 2]> = smallvec::SmallVec::new();
+        let mut freed = Freed::new();
         let mut state = lock(&pool.state);
         state.report.end_use(raw.size());
-        let PoolLimits { bytes, buffers } = pool.limits;
+        let PoolLimits { kept_bytes: bytes, buffers, .. } = pool.limits;
         if raw.size() > bytes || buffers == 0 || !raw.reusable() {
             state.report.given_up += 1;
             freed.push(raw);

@@ -5,7 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(linux_like)]
+use std::sync::atomic::AtomicBool;
 
 #[cfg(linux_like)]
 use std::os::fd::BorrowedFd;
@@ -17,7 +18,13 @@ use crate::{
     ObjectKey, Refusal, Result, TensorMemory, registry, statistics,
 };
 
+#[cfg(linux_like)]
+mod descriptors;
 mod enter;
+#[cfg(linux_like)]
+mod exports;
+#[cfg(linux_like)]
+mod turns;
 mod watch;
 mod windows;
 
@@ -149,6 +156,21 @@ pub unsafe trait RawMemory: Send + Sync + 'static {
         let reason = "its kind has no seals";
         Err(Error::NotSealable { memory: self.memory(), reason })
     }
+
+    /// Moves the shared bytes to another address, which the answer owns, and leaves private pages
+    /// here that show the same: see [`crate::SlotMemory::part`], the only one to call this.
+    #[cfg(linux_like)]
+    #[doc(hidden)]
+    fn move_away(&self) -> Result<Box<dyn RawMemory>> {
+        Err(Error::system("moving memory", rustix::io::Errno::OPNOTSUPP))
+    }
+
+    /// Makes the private pages that [`RawMemory::move_away`] left keep what they show.
+    #[cfg(linux_like)]
+    #[doc(hidden)]
+    fn copy_pages(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// One allocation of any memory.
@@ -175,12 +197,19 @@ struct Core {
     kind: TensorMemory,
     writable: bool,
     maintained: bool,
-    /// A descriptor was given away, so others may hold the bytes after this process let go.
-    shared: AtomicBool,
     /// `None` for bytes that another raw buffer is counted for.
     record: Option<statistics::Record>,
     /// Who is told before the memory goes.
     watch: watch::Watch,
+    /// Pages of foreign code that is to read only.
+    #[cfg(linux_like)]
+    exports: exports::Exports,
+    /// Of a window with a ledger of its own.
+    #[cfg(linux_like)]
+    turn: Option<Box<turns::Turns>>,
+    /// The memory's bytes were moved elsewhere, from under a window over this.
+    #[cfg(linux_like)]
+    left_behind: AtomicBool,
 }
 
 // SAFETY: the address is a copy of what the memory answers, which is `Send + Sync` itself; bytes
@@ -193,6 +222,10 @@ impl RawBuffer {
     /// Takes ownership of memory. Its identity is new, unless the same kernel object is mapped
     /// already.
     pub fn new(memory: impl RawMemory, name: Option<&str>) -> RawBuffer {
+        RawBuffer::from_box(Box::new(memory), name)
+    }
+
+    fn from_box(memory: Box<dyn RawMemory>, name: Option<&str>) -> RawBuffer {
         let kind = memory.memory();
         let (address, size) = (memory.address(), memory.size());
         let (writable, maintained) = (memory.writable(), memory.maintained());
@@ -203,7 +236,7 @@ impl RawBuffer {
             .then(|| statistics::Record::new(identity.id(), kind, size, name.clone()));
         let core = Core {
             ledger,
-            memory: Box::new(memory),
+            memory,
             identity,
             object,
             address,
@@ -211,9 +244,14 @@ impl RawBuffer {
             kind,
             writable,
             maintained,
-            shared: AtomicBool::new(false),
             record,
             watch: watch::Watch::default(),
+            #[cfg(linux_like)]
+            exports: exports::Exports::default(),
+            #[cfg(linux_like)]
+            turn: None,
+            #[cfg(linux_like)]
+            left_behind: AtomicBool::new(false),
         };
         RawBuffer { core: Some(Box::new(core)), name, home: None, refusals: vec![] }
     }
@@ -305,8 +343,13 @@ impl RawBuffer {
         self.core().writable
     }
 
-    /// Which allocation this is.
+    /// Which allocation this is. A window over a slot becomes another when it is parted from the
+    /// memory.
     pub fn identity(&self) -> &BufferIdentity {
+        #[cfg(linux_like)]
+        if let Some(own) = self.parted_identity() {
+            return own;
+        }
         &self.core().identity
     }
 
@@ -318,6 +361,21 @@ impl RawBuffer {
     /// How many guards, kernels and exports hold bytes of it now.
     pub fn held(&self) -> usize {
         self.core().ledger.held()
+    }
+
+    /// Whether other processes read it now because it was published: nobody may write it until
+    /// they have given it back.
+    pub fn is_published(&self) -> bool {
+        self.core().ledger.has(Access::Publish)
+    }
+
+    /// Whether [`Access::ExportRead`] gives foreign code a copy: of memory that must not be written
+    /// and of which the kernel has no private pages (DMA-BUF).
+    pub fn exports_copies(&self) -> bool {
+        #[cfg(linux_like)]
+        return self.exports_apart().is_some_and(|(_, copied)| copied);
+        #[cfg(not(linux_like))]
+        false
     }
 
     /// Whether the bytes are still what was mapped.
@@ -343,44 +401,6 @@ impl RawBuffer {
         }
     }
 
-    /// The descriptor that shares this memory. Whoever has seen it may have kept it, so a pool
-    /// does not hand this memory out again.
-    ///
-    /// # Errors
-    /// [`Error::NoDescriptor`] if it has none.
-    #[cfg(linux_like)]
-    pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
-        let fd = self.own_descriptor()?;
-        self.mark_shared();
-        Ok(fd)
-    }
-
-    /// The descriptor, for a driver in this process that imports the memory and lets go of it when
-    /// [`RawBuffer::identity`] is gone: pools go on reusing the memory.
-    ///
-    /// # Errors
-    /// [`Error::NoDescriptor`] if it has none.
-    #[cfg(linux_like)]
-    pub fn device_descriptor(&self) -> Result<BorrowedFd<'_>> {
-        self.own_descriptor()
-    }
-
-    /// The descriptor, for requests to the kernel that nobody else sees it in.
-    #[cfg(linux_like)]
-    pub(crate) fn own_descriptor(&self) -> Result<BorrowedFd<'_>> {
-        let core = self.core();
-        core.memory.descriptor().ok_or(Error::NoDescriptor { memory: core.kind })
-    }
-
-    /// Makes the kernel refuse writing to everybody that gets the descriptor from now on.
-    ///
-    /// # Errors
-    /// [`Error::NotSealable`] if the kernel cannot do that for this memory.
-    #[cfg(linux_like)]
-    pub fn seal_for_others(&self) -> Result<()> {
-        self.core().memory.seal_for_others()
-    }
-
     /// What alignments are counted from: the address of the first byte, or where the device has
     /// it; `None` for memory whose address changes.
     pub(crate) fn base(&self) -> Option<usize> {
@@ -401,17 +421,20 @@ impl RawBuffer {
     /// Whether nobody outside this process can hold the bytes, or has taken some away.
     pub(crate) fn reusable(&self) -> bool {
         let core = self.core();
-        !core.shared.load(Ordering::Relaxed) && core.memory.intact().is_ok()
+        !core.ledger.is_shared() && core.memory.intact().is_ok()
     }
 
-    /// Remembers that others may hold the bytes: a pool must not reuse them.
+    /// Remembers that others may hold the bytes, through whichever window or mapping they got
+    /// them: a pool must not reuse them.
     pub fn mark_shared(&self) {
-        self.core().shared.store(true, Ordering::Relaxed);
+        self.core().ledger.mark_shared();
     }
 }
 
 impl Drop for Core {
     fn drop(&mut self) {
+        #[cfg(linux_like)]
+        self.end_turns();
         self.watch.tell();
         if let Some(key) = self.object {
             registry::leave(key, &self.ledger);

@@ -147,9 +147,10 @@ pub fn realize<'a>(
 
 /// The buffer whose bytes a view has in the end, and from which byte on.
 fn base_of(schedule: &Schedule, index: usize) -> (usize, usize) {
-    let (mut base, mut start) = (index, 0);
+    let (mut base, mut start) = (index, 0_usize);
     while let Some(view) = schedule.buffers[base].view_of {
-        start += view.offset as usize;
+        // More than can be addressed is outside of every buffer.
+        start = usize::try_from(view.offset).unwrap_or(usize::MAX).saturating_add(start);
         base = view.buffer;
     }
     (base, start)

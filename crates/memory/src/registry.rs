@@ -67,6 +67,16 @@ pub(crate) fn mapped(key: ObjectKey, writable: bool) -> Option<Arc<RawBuffer>> {
     with(|known| known.get(&key).and_then(|entry| entry.mapped[usize::from(writable)].upgrade()))
 }
 
+/// The mapping for writing is not the object's any more.
+#[cfg(linux_like)]
+pub(crate) fn forget_writable(key: ObjectKey) {
+    with(|known| {
+        if let Some(entry) = known.get_mut(&key) {
+            entry.mapped[usize::from(true)] = Weak::new();
+        }
+    });
+}
+
 /// Remembers a mapping for [`mapped`].
 #[cfg(linux_like)]
 pub(crate) fn remember(key: ObjectKey, raw: &Arc<RawBuffer>) {

@@ -19,7 +19,7 @@ use rustix::net::{
 use smallvec::SmallVec;
 
 use crate::error::MessageFault;
-use crate::{Error, Result};
+use crate::{Error, Result, TensorMemory};
 
 mod peer;
 
@@ -61,7 +61,7 @@ pub fn send(socket: impl AsFd, body: &[u8], descriptors: &[BorrowedFd<'_>]) -> R
         };
         return Err(Error::Message { reason });
     }
-    let mut message = Vec::with_capacity(HEAD + body.len());
+    let mut message = room(HEAD + body.len())?;
     message.extend_from_slice(&MARK.to_le_bytes());
     message.extend_from_slice(&VERSION.to_le_bytes());
     message.extend_from_slice(&(descriptors.len() as u16).to_le_bytes());
@@ -106,11 +106,11 @@ pub fn receive(socket: impl AsFd) -> Result<Message> {
         let mut head = [0; HEAD];
         fill(socket, &mut head, &mut arrived, true)?;
         let (count, len) = read_head(&head)?;
-        let mut body = vec![0; len];
+        let mut body = zeros(len)?;
         fill(socket, &mut body, &mut arrived, false)?;
         return arrived.with(body, count);
     }
-    let mut packet = vec![0; HEAD + LONGEST_BODY];
+    let mut packet = zeros(HEAD + LONGEST_BODY)?;
     let (got, flags) = once(socket, &mut packet, &mut arrived)?;
     if got == 0 {
         return Err(Error::Closed { midway: false });
@@ -123,7 +123,28 @@ pub fn receive(socket: impl AsFd) -> Result<Message> {
         let reason = MessageFault::Length { said: len, limit: body.len() };
         return Err(Error::Message { reason });
     }
-    arrived.with(body.to_vec(), count)
+    packet.drain(..HEAD);
+    arrived.with(packet, count)
+}
+
+/// An empty list with room for so many bytes; an error where there is no memory, as everywhere that
+/// a peer says how much is needed.
+fn room(bytes: usize) -> Result<Vec<u8>> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory {
+        memory: TensorMemory::Mem,
+        bytes,
+        available: None,
+        source: None,
+    })?;
+    Ok(list)
+}
+
+/// So many zeros, or an error.
+fn zeros(bytes: usize) -> Result<Vec<u8>> {
+    let mut list = room(bytes)?;
+    list.resize(bytes, 0);
+    Ok(list)
 }
 
 /// Number of descriptors and length of the body, if the head is one of ours.

@@ -20,7 +20,7 @@ pub enum LogicalMemorySpace {
     /// Memory of one GPU, or of another device that the CPU does not reach into.
     GpuMemory {
         /// Which one, counted as its driver counts.
-        device_id: u32,
+        device_id: usize,
     },
     /// Memory that moves between CPU and GPU by itself.
     ManagedMemory,
@@ -147,7 +147,7 @@ impl LogicalMemorySpace {
                 named.map_or(DeviceVendor::Other(code), |row| row.0)
             }
         };
-        let device_id = u32::try_from(device.device_id).ok()?;
+        let device_id = usize::try_from(device.device_id).ok()?;
         Some((LogicalMemorySpace::GpuMemory { device_id }, Some(vendor)))
     }
 

@@ -46,6 +46,7 @@ fn every_row_of_the_table_serves_or_says_why_not() {
 }
 
 #[test]
+#[cfg(target_pointer_width = "64")]
 #[cfg_attr(miri, ignore = "Miri backs every byte")]
 fn five_gibibytes_cost_what_is_touched() {
     use tenure_memory::{Buffer, Request, TensorMemory, kind};
@@ -57,7 +58,16 @@ fn five_gibibytes_cost_what_is_touched() {
         text.split_whitespace().nth(1).map_or(0, |pages| pages.parse::<usize>().unwrap() * 4096)
     };
     let before = resident();
-    let buffer = Buffer::from_raw(mem.allocate(&request).unwrap());
+    let raw = match mem.allocate(&request) {
+        Ok(raw) => raw,
+        // A small machine says so.
+        Err(tenure_memory::Error::OutOfMemory { available: Some(available), .. }) => {
+            assert!(available < bytes as u64);
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let buffer = Buffer::from_raw(raw);
     let places = [0, 1 << 30, (4 << 30) - 1, 4 << 30, (4 << 30) + 1, bytes - 1];
     let mut guard = buffer.write().unwrap();
     for (n, &at) in places.iter().enumerate() {

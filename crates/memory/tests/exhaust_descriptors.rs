@@ -5,7 +5,6 @@
 use std::fs;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
-use rustix::process::Resource;
 use tenure_memory::kind::{self, shm};
 use tenure_memory::share::{receive, send};
 use tenure_memory::{
@@ -17,6 +16,8 @@ use tenure_memory::{
 mod child;
 #[path = "common/limits.rs"]
 mod limits;
+#[path = "common/resources.rs"]
+mod resources;
 
 use limits::Full;
 
@@ -158,12 +159,13 @@ fn a_packet_is_lost_but_not_the_next() {
 }
 
 #[test]
+#[cfg(target_pointer_width = "64")]
 fn the_machine_is_asked_before_its_memory_is_taken() {
     child::alone("the_machine_is_asked_before_its_memory_is_taken", || {
         // Should it not be asked, the kernel refuses here instead of killing somebody.
         // SAFETY: a signal of this process to ignore.
         unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-        limits::limit(Resource::Fsize, Some(1 << 30));
+        limits::limit(rustix::process::Resource::Fsize, Some(1 << 30));
         let _full = Full::but(1);
         let request = Request::new(1 << 45).unwrap();
         match shm::Shm::new().allocate(&request).unwrap_err() {
@@ -183,5 +185,96 @@ fn a_descriptor_is_enough_for_a_buffer() {
             rustix::io::fcntl_dupfd_cloexec(buffer.lend_descriptor().unwrap().as_fd(), 0).is_err()
         );
         buffer.write().unwrap().as_bytes_mut().fill(3);
+    });
+}
+
+/// Everything of this crate that makes descriptors, by name.
+type Step = (&'static str, Box<dyn Fn() -> Result<Box<dyn std::any::Any>, Error>>);
+
+fn steps() -> Vec<Step> {
+    fn step<T: 'static>(name: &'static str, work: impl Fn() -> Result<T, Error> + 'static) -> Step {
+        (name, Box::new(move || work().map(|made| Box::new(made) as _)))
+    }
+    let name = format!("/tenure-sweep-{}", std::process::id());
+    let named = shm::Shm::named(&name);
+    let kept = Buffer::from_raw(named.allocate(&request()).unwrap());
+    let fd = std::rc::Rc::new(shared().clone_descriptor().unwrap());
+    let (path, memory) = (std::env::current_exe().unwrap(), shared());
+    let (import_fd, plane_fd, fence_fd) = (fd.clone(), fd.clone(), fd);
+    let another = format!("{name}-new");
+    let (here, there) = sockets(libc::SOCK_STREAM);
+    let lent = shared();
+    vec![
+        step("a memory file", || shm::Shm::new().allocate(&request())),
+        step("a large memory file", || shm::Shm::new().allocate(&Request::new(5 << 20).unwrap())),
+        step("huge pages", || shm::Shm::huge_pages(shm::HugePages::TwoMiB).allocate(&request())),
+        step("named memory", move || {
+            let made = shm::Shm::named(&another).allocate(&request());
+            let _ = shm::remove_named(&another);
+            made
+        }),
+        step("opened named memory", move || {
+            let _kept = &kept;
+            shm::open_named(&name, true)
+        }),
+        step("a heap block", || allocate(Some(TensorMemory::Mem), &Request::new(9 << 20).unwrap())),
+        step("an automatic choice", || allocate(None, &request())),
+        step("a file", move || open_file(&path)),
+        step("an import", move || import(&*import_fd, 0, Protection::AsAllowed, None)),
+        step("a clone", move || memory.clone_descriptor()),
+        step("a plane", move || PlaneDescriptor::new(&*plane_fd)),
+        step("a fence", move || tenure_memory::Fence::from_fd(&*fence_fd)),
+        step("a signal and its fence", tenure_memory::Fence::pair),
+        step("a message", move || {
+            send(&here, &[7; 100], &[lent.lend_descriptor()?, lent.lend_descriptor()?])?;
+            receive(&there)
+        }),
+    ]
+}
+
+#[test]
+fn nothing_is_left_behind_however_many_descriptors_there_are() {
+    child::alone("nothing_is_left_behind_however_many_descriptors_there_are", || {
+        let steps = steps();
+        // What is found out once is found out before.
+        steps.iter().for_each(|(_, step)| drop(step()));
+        let mut served = vec![0; steps.len()];
+        for free in 0..=6 {
+            for ((name, step), served) in steps.iter().zip(&mut served) {
+                let before = (resources::descriptors(), resources::mappings());
+                let full = Full::but(free);
+                let made = step();
+                drop(full);
+                if let Err(error) = &made {
+                    let words = error.to_string();
+                    let lacking = words.contains(FULL) || words.contains("descriptors were lost");
+                    // A machine may have no huge pages, whatever its descriptors.
+                    assert!(lacking || *name == "huge pages", "{name}, {free} free: {words}");
+                }
+                *served += usize::from(made.is_ok());
+                drop(made);
+                assert_eq!(resources::descriptors(), before.0, "after {name}, {free} free");
+                assert_eq!(resources::mappings(), before.1, "after {name}, {free} free");
+            }
+        }
+        for ((name, _), served) in steps.iter().zip(served) {
+            assert!(served > 0 || *name == "huge pages", "{name} was never served");
+            assert!(served < 7 || name.contains("heap") || name.contains("automatic"), "{name}");
+        }
+        let name = format!("/tenure-sweep-{}", std::process::id());
+        shm::remove_named(&name).unwrap();
+    });
+}
+
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn a_machine_that_could_not_be_asked_is_asked_again() {
+    child::alone("a_machine_that_could_not_be_asked_is_asked_again", || {
+        let full = Full::but(0);
+        let mem = kind::allocator(TensorMemory::Mem).unwrap();
+        mem.allocate(&Request::new(1 << 20).unwrap()).unwrap();
+        drop(full);
+        let error = mem.allocate(&Request::new(1 << 45).unwrap()).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { available: Some(_), .. }), "{error:?}");
     });
 }

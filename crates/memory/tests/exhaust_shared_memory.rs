@@ -1,10 +1,9 @@
 //! A machine without room for shared memory says so when it is asked, not with a signal later.
 #![cfg(all(linux_like, not(miri)))]
-#![expect(unsafe_code, reason = "a signal to ignore")]
+#![cfg_attr(target_pointer_width = "64", expect(unsafe_code, reason = "a signal to ignore"))]
 
 use std::fs;
 
-use rustix::process::Resource;
 use tenure_memory::kind::shm::{Shm, remove_named};
 use tenure_memory::{Allocator, Buffer, Error, Pool, Request};
 
@@ -75,12 +74,13 @@ fn a_pool_says_so_too() {
 }
 
 #[test]
+#[cfg(target_pointer_width = "64")]
 fn more_than_the_machine_has_is_refused_with_what_it_has() {
     child::alone("more_than_the_machine_has_is_refused_with_what_it_has", || {
         // Should it not be asked, the kernel refuses here instead of killing somebody.
         // SAFETY: a signal of this process to ignore.
         unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-        limits::limit(Resource::Fsize, Some(1 << 30));
+        limits::limit(rustix::process::Resource::Fsize, Some(1 << 30));
         let text = fs::read_to_string("/proc/meminfo").unwrap();
         let line = text.lines().find(|line| line.starts_with("MemTotal:")).unwrap();
         let total = line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024;

@@ -298,7 +298,7 @@ impl Users {
 }
 
 fn pool(buffers: usize) -> Pool {
-    Pool::over(Counting::new(0), PoolLimits { bytes: 1 << 20, buffers })
+    Pool::over(Counting::new(0), PoolLimits::new(1 << 20, buffers))
 }
 
 #[test]

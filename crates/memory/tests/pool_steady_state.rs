@@ -33,7 +33,7 @@ fn warm(memory: TensorMemory) -> Pool {
 }
 
 /// Page faults of this thread so far that needed no disk.
-fn faults() -> i64 {
+fn faults() -> libc::c_long {
     // SAFETY: a valid place for the answer, which all zeros is too.
     unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
@@ -46,7 +46,7 @@ fn no_page_faults(memory: TensorMemory) {
     let pool = warm(memory);
     // The kernel may move pages while it makes room for others: one quiet run of three is enough,
     // and a loop that faults by itself has none.
-    let runs: Vec<i64> = (0..3)
+    let runs: Vec<libc::c_long> = (0..3)
         .map(|_| {
             let before = faults();
             (0..200).for_each(|value| round(&pool, value as u8));

@@ -58,7 +58,7 @@ fn nobody_shares(pool: &Pool) {
 fn threads_share_a_pool_of_heap_memory() {
     // Nothing is given up within these limits, so a size class never allocates more than were in
     // use at one time, however the threads take turns.
-    let limits = PoolLimits { bytes: usize::MAX, buffers: usize::MAX };
+    let limits = PoolLimits::new(usize::MAX, usize::MAX);
     let pool = Pool::new(kind::allocator(TensorMemory::Mem).unwrap()).with_limits(limits);
     nobody_shares(&pool);
     let classes = MOST.div_ceil(256);
@@ -69,7 +69,7 @@ fn threads_share_a_pool_of_heap_memory() {
 
 #[test]
 fn threads_share_a_pool_that_must_give_up() {
-    let limits = PoolLimits { bytes: 20_000, buffers: 4 };
+    let limits = PoolLimits { kept_bytes: 20_000, buffers: 4, ..PoolLimits::default() };
     let pool = Pool::new(kind::allocator(TensorMemory::Mem).unwrap()).with_limits(limits);
     nobody_shares(&pool);
     assert!(cfg!(miri) || pool.report().given_up > 1000, "{}", pool.report());

@@ -165,7 +165,9 @@ fn a_sent_signal_with_the_address_of_our_memory_changes_nothing() {
         let mut lie = [0u8; size_of::<libc::siginfo_t>()];
         lie[0..4].copy_from_slice(&libc::SIGBUS.to_ne_bytes());
         lie[8..12].copy_from_slice(&libc::SI_QUEUE.to_ne_bytes());
-        lie[16..24].copy_from_slice(&address.to_ne_bytes());
+        // Aligned to addresses, behind three numbers.
+        let place = 12_usize.next_multiple_of(align_of::<usize>());
+        lie[place..place + size_of::<usize>()].copy_from_slice(&address.to_ne_bytes());
         let (call, signal) = (libc::SYS_rt_tgsigqueueinfo, libc::SIGBUS);
         // SAFETY: sends a signal to this thread with bytes of the right length.
         let sent =

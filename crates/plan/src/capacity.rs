@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::in_place::{matches, merge};
-use crate::lifetimes::{ArenaKey, Lifetimes, Tenant};
-use crate::make::{by_key, finish, problem, select};
+use crate::lifetimes::{ArenaKey, Lifetimes, Tenant, Touches};
+use crate::make::{by_key, finish, problem};
 use crate::plan::{Arena, Plan, PlanError};
 use crate::{
     Fit, Obstacle, Options, Packer, Packing, PlannerMode, Problem, Schedule, fit, lower_bound, plan,
@@ -69,8 +69,11 @@ pub fn capacity(
     bytes: u64,
     options: &Options<'_>,
 ) -> Result<Capacity, PlanError> {
-    let lifetimes = Lifetimes::new(schedule)?;
-    let needs = Needs::new(schedule, &lifetimes)?;
+    let mut lifetimes = Lifetimes::new(schedule)?;
+    let taken = matches(schedule, &lifetimes);
+    // The search needs the memory more.
+    lifetimes.touches = Touches::default();
+    let needs = Needs::new(&lifetimes, taken)?;
     if needs.least > bytes {
         return Ok(Capacity::Impossible(needs.shortage(needs.least, Some(bytes))));
     }
@@ -82,11 +85,11 @@ pub fn capacity(
             let ArenaKey { device, lane } = need.key;
             let arena = Arena { device, lane, bytes, align, lower_bound, optimal };
             let mut places = vec![(0, 0); lifetimes.tenants.len()];
-            for (tenants, offset) in need.tenants.iter().zip(offsets) {
-                tenants.iter().for_each(|&tenant| places[tenant] = (0, offset));
+            for (&member, &whole) in need.members.iter().zip(&need.whole_of) {
+                places[member as usize] = (0, offsets[whole as usize]);
             }
             let mode = PlannerMode::Arena;
-            finish(&lifetimes, mode, Some(Packer::Best), vec![arena], &places, lower_bound)
+            finish(&lifetimes.parts, mode, Some(Packer::Best), vec![arena], &places, lower_bound)
         };
         return Ok(match fit(&need.problem, bytes, options) {
             Fit::Fits(packing) => Capacity::Fits(made(packing)),
@@ -99,10 +102,16 @@ pub fn capacity(
     // Several arenas: the sum of what each needs at least, which is exact for those without
     // in-place sharing if the budget is enough. With it, who shares is a choice of its own, of
     // which two are tried, and the bound is that of the best choice there could be.
+    // What is known so far takes memory, and is made again where it is asked for.
+    drop(needs);
+    drop(lifetimes);
     let best = plan(schedule, PlannerMode::Arena, Packer::Best, options)?;
-    Ok(if best.bytes <= bytes {
-        Capacity::Fits(best)
-    } else if best.lower_bound > bytes {
+    if best.bytes <= bytes {
+        return Ok(Capacity::Fits(best));
+    }
+    let lifetimes = Lifetimes::new(schedule)?;
+    let needs = Needs::new(&lifetimes, matches(schedule, &lifetimes))?;
+    Ok(if best.lower_bound > bytes {
         Capacity::Impossible(needs.shortage(best.lower_bound, Some(bytes)))
     } else {
         let peak = needs.shortage(best.lower_bound, None);
@@ -124,14 +133,15 @@ struct Need {
     key: ArenaKey,
     /// Its tenants, those that may share in place as one.
     problem: Problem,
-    /// The tenants of each item.
-    tenants: Vec<Vec<usize>>,
+    /// Its tenants.
+    members: Vec<u32>,
+    /// The item of each.
+    whole_of: Vec<u32>,
     bound: u64,
 }
 
 impl<'a> Needs<'a> {
-    fn new(schedule: &Schedule, lifetimes: &'a Lifetimes) -> Result<Needs<'a>, PlanError> {
-        let taken = matches(schedule, lifetimes);
+    fn new(lifetimes: &'a Lifetimes, taken: Vec<Option<u32>>) -> Result<Needs<'a>, PlanError> {
         let mut needs = Needs {
             lifetimes,
             arenas: Vec::new(),
@@ -139,16 +149,12 @@ impl<'a> Needs<'a> {
             apart: taken.iter().all(Option::is_none),
         };
         for (key, members) in by_key(&lifetimes.tenants) {
-            let (own, taken) = select(&lifetimes.tenants, &members, &taken);
-            let (whole_of, wholes) = merge(&own, &taken, u64::min, |_, _| true);
-            let problem = problem(&wholes)?;
+            let tenants = &lifetimes.tenants;
+            let (whole_of, wholes) = merge(tenants, &members, &taken, u64::min, |_, _| true);
+            let problem = problem(tenants, wholes)?;
             let bound = lower_bound(&problem);
-            let mut tenants = vec![Vec::new(); wholes.len()];
-            for (&member, whole) in members.iter().zip(whole_of) {
-                tenants[whole as usize].push(member);
-            }
             needs.least += bound;
-            needs.arenas.push(Need { key, problem, tenants, bound });
+            needs.arenas.push(Need { key, problem, members, whole_of, bound });
         }
         Ok(needs)
     }
@@ -197,8 +203,12 @@ impl<'a> Needs<'a> {
 
     /// The buffers of an obstacle's items.
     fn buffers(&self, need: &Need, obstacle: &Obstacle) -> Vec<usize> {
-        let tenants = obstacle.items.iter().flat_map(|&item| &need.tenants[item]);
-        self.by_size(tenants.map(|&tenant| self.lifetimes.tenants[tenant].buffer).collect())
+        let mut in_the_way = vec![false; need.problem.items().len()];
+        obstacle.items.iter().for_each(|&item| in_the_way[item] = true);
+        let members = need.members.iter().zip(&need.whole_of);
+        let tenants = members.filter(|&(_, &whole)| in_the_way[whole as usize]);
+        let buffers = tenants.map(|(&tenant, _)| self.lifetimes.tenants[tenant as usize].buffer);
+        self.by_size(buffers.collect())
     }
 
     /// The first step at a time.

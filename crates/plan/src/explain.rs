@@ -54,7 +54,7 @@ pub enum Verdict {
 pub fn explain(schedule: &Schedule) -> Result<Vec<Verdict>, ScheduleError> {
     let lifetimes = Lifetimes::new(schedule)?;
     let name = |index: usize| schedule.buffers[index].name.clone();
-    let verdict = |(buffer, spec): (usize, &BufferSpec)| match lifetimes.part[buffer] {
+    let verdict = |(buffer, spec): (usize, &BufferSpec)| match lifetimes.parts.of(buffer) {
         Ok((tenant, _)) => {
             let tenant = lifetimes.tenants[tenant as usize];
             match spec.view_of {
@@ -64,7 +64,7 @@ pub fn explain(schedule: &Schedule) -> Result<Vec<Verdict>, ScheduleError> {
         }
         Err(reason) => {
             let with = match reason {
-                Reason::Aliased(other) => match lifetimes.part[other] {
+                Reason::Aliased(other) => match lifetimes.parts.of(other) {
                     Err(why) => Some((name(other), why.phrase())),
                     Ok(_) => None,
                 },

@@ -22,7 +22,7 @@ pub(crate) fn matches(schedule: &Schedule, lifetimes: &Lifetimes) -> Vec<Option<
         }
         let mut inputs: Vec<u32> = Vec::new();
         for &buffer in schedule.buffers[tenant.buffer].in_place.iter().take(MAX_PER_STEP) {
-            if let Ok((input, 0)) = lifetimes.part[buffer]
+            if let Ok((input, 0)) = lifetimes.parts.of(buffer)
                 && lifetimes.tenants[input as usize].buffer == buffer
                 && !inputs.contains(&input)
                 && may_take(schedule, lifetimes, step as usize, tenant, input as usize)
@@ -60,7 +60,7 @@ fn may_take(
     let this = &schedule.steps[step];
     let time = lanes.time[step];
     // The step writes one and reads the other, neither by way of a view.
-    let root = |buffer: usize| lifetimes.part[buffer].ok().map(|(tenant, _)| tenant);
+    let root = |buffer: usize| lifetimes.parts.of(buffer).ok().map(|(tenant, _)| tenant);
     let (taker, giver) = (root(output.buffer), root(input.buffer));
     let direct = this.touches().all(|(buffer, writes)| {
         if root(buffer) == taker {
@@ -114,25 +114,45 @@ fn augment(
     false
 }
 
-/// Tenants that share by [`matches`], as one: for each tenant who it is part of, and the wholes,
-/// as large and as aligned as `most` says of two. That is `u64::max` for what they need, and
-/// `u64::min` for what they need at any time at least.
+/// Several tenants that share by [`matches`], as one. As large as an [`Item`], so that a list of
+/// them becomes a list of items in the same memory.
+///
+/// [`Item`]: crate::Item
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whole {
+    /// The tenant that has the bytes first.
+    pub(crate) first: u32,
+    pub(crate) upper: u64,
+    pub(crate) bytes: u64,
+    pub(crate) align: u64,
+}
+
+/// Of the tenants that are `members`, in ascending order, those that share by [`matches`] as one:
+/// for each member which whole it is part of, and the wholes, as large and as aligned as `most`
+/// says of two. That is `u64::max` for what they need, and `u64::min` for what they need at any
+/// time at least.
 pub(crate) fn merge(
     tenants: &[Tenant],
+    members: &[u32],
     taken: &[Option<u32>],
     most: fn(u64, u64) -> u64,
     may: impl Fn(&Tenant, &Tenant) -> bool,
-) -> (Vec<u32>, Vec<Tenant>) {
-    let mut order: Vec<u32> = (0..tenants.len() as u32).collect();
+) -> (Vec<u32>, Vec<Whole>) {
+    let tenant_of = |at: u32| &tenants[members[at as usize] as usize];
+    let mut order: Vec<u32> = (0..members.len() as u32).collect();
     // Who gives comes before who takes.
-    order.sort_by_key(|&index| tenants[index as usize].lower);
-    let mut whole_of = vec![0u32; tenants.len()];
-    let mut wholes: Vec<Tenant> = Vec::with_capacity(tenants.len());
+    order.sort_by_key(|&at| tenant_of(at).lower);
+    let mut whole_of = vec![0u32; members.len()];
+    let mut wholes: Vec<Whole> = Vec::with_capacity(members.len());
     for index in order {
-        let tenant = &tenants[index as usize];
-        let giver = taken[index as usize].filter(|&giver| may(&tenants[giver as usize], tenant));
+        let tenant = tenant_of(index);
+        let member = members[index as usize];
+        let giver = taken[member as usize]
+            .filter(|&giver| may(&tenants[giver as usize], tenant))
+            // Both are always in one arena.
+            .and_then(|giver| members.binary_search(&giver).ok());
         if let Some(giver) = giver {
-            let whole = whole_of[giver as usize];
+            let whole = whole_of[giver];
             let sum = &mut wholes[whole as usize];
             sum.upper = sum.upper.max(tenant.upper);
             sum.bytes = most(sum.bytes, tenant.bytes);
@@ -140,7 +160,8 @@ pub(crate) fn merge(
             whole_of[index as usize] = whole;
         } else {
             whole_of[index as usize] = wholes.len() as u32;
-            wholes.push(*tenant);
+            let &Tenant { upper, bytes, align, .. } = tenant;
+            wholes.push(Whole { first: member, upper, bytes, align });
         }
     }
     (whole_of, wholes)

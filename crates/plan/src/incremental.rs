@@ -1,8 +1,8 @@
 //! A new plan that differs from the old one as little as possible.
 
 use crate::in_place::{matches, merge};
-use crate::lifetimes::{Lifetimes, Tenant};
-use crate::make::{by_key, finish, least, problem, select, smallest};
+use crate::lifetimes::Lifetimes;
+use crate::make::{by_key, finish, least, problem, smallest};
 use crate::plan::{Arena, Plan, PlanError};
 use crate::{MAX_TOTAL, Options, Packer, PlannerMode, Problem, Schedule, plan};
 
@@ -78,7 +78,7 @@ fn keep(schedule: &Schedule, old: &Plan) -> Result<Option<Plan>, PlanError> {
     }
     let lifetimes = Lifetimes::new(schedule)?;
     let all = matches(schedule, &lifetimes);
-    let bound = least(&lifetimes, &all)?;
+    let bound = least(&lifetimes.tenants, &all)?;
     let mut taken = all.clone();
     let tenants = &lifetimes.tenants;
     let place = |tenant: usize| old.place(tenants[tenant].buffer);
@@ -89,30 +89,30 @@ fn keep(schedule: &Schedule, old: &Plan) -> Result<Option<Plan>, PlanError> {
     let mut places = vec![(0, 0); tenants.len()];
     let mut arenas = Vec::new();
     for (index, (key, members)) in by_key(tenants).into_iter().enumerate() {
-        let (own, taken) = select(tenants, &members, &taken);
-        let (whole_of, wholes) = merge(&own, &taken, u64::max, |_, _| true);
-        let problem = problem(&wholes)?;
-        let mut wanted = vec![None; wholes.len()];
+        let (whole_of, wholes) = merge(tenants, &members, &taken, u64::max, |_, _| true);
+        let problem = problem(tenants, wholes)?;
+        let mut wanted = vec![None; problem.items().len()];
         for (&member, &whole) in members.iter().zip(&whole_of) {
-            let there = place(member).filter(|&(arena, offset)| {
+            let there = place(member as usize).filter(|&(arena, offset)| {
                 let home = old.arenas.get(arena);
                 home.is_some_and(|home| (home.device, home.lane) == (key.device, key.lane))
-                    && offset % wholes[whole as usize].align == 0
+                    && offset % problem.items()[whole as usize].align == 0
             });
             wanted[whole as usize] = wanted[whole as usize].or(there.map(|(_, offset)| offset));
         }
         let Some(offsets) = settle(&problem, &wanted) else { return Ok(None) };
         let bytes = crate::pack::height(&problem, &offsets);
         for (&member, &whole) in members.iter().zip(&whole_of) {
-            places[member] = (index, offsets[whole as usize]);
+            places[member as usize] = (index, offsets[whole as usize]);
         }
-        let lower_bound = smallest(&own, &select(tenants, &members, &all).1)?;
-        let align = own.iter().map(|tenant: &Tenant| tenant.align).max().unwrap_or(1);
+        let lower_bound = smallest(tenants, &members, &all)?;
+        let aligns = members.iter().map(|&member| tenants[member as usize].align);
+        let align = aligns.max().unwrap_or(1);
         let (device, lane, optimal) = (key.device, key.lane, bytes == lower_bound);
         arenas.push(Arena { device, lane, bytes, align, lower_bound, optimal });
     }
     let packer = Some(old.packer.unwrap_or(Packer::Best));
-    Ok(Some(finish(&lifetimes, PlannerMode::Arena, packer, arenas, &places, bound)))
+    Ok(Some(finish(&lifetimes.parts, PlannerMode::Arena, packer, arenas, &places, bound)))
 }
 
 /// Offsets with most items where they are wanted, and the others in the lowest gaps.

@@ -66,10 +66,65 @@ pub struct Lifetimes {
     pub tenants: Vec<Tenant>,
     /// One after the last time. A step's time is its index, or the rank of its level.
     pub times: u64,
-    /// Per buffer: the tenant that has its bytes, and how far from its start.
-    pub(crate) part: Vec<Result<(u32, u64), Reason>>,
+    pub(crate) parts: Parts,
     pub(crate) lanes: Lanes,
     pub(crate) touches: Touches,
+}
+
+/// Per buffer: the tenant that has its bytes, and how far from its start; or why there is none.
+#[derive(Debug, Clone)]
+pub(crate) struct Parts {
+    /// The tenant, or one of [`REASONS`].
+    who: Vec<u32>,
+    /// Bytes from the tenant's start, or the buffer of [`Reason::Aliased`].
+    at: Vec<u64>,
+}
+
+/// Numbers of reasons, above all tenants: counts are at most `MAX_COUNT`.
+const REASONS: [(u32, Reason); 6] = [
+    (u32::MAX, Reason::Input),
+    (u32::MAX - 1, Reason::Output),
+    (u32::MAX - 2, Reason::Allocated),
+    (u32::MAX - 3, Reason::Partial),
+    (u32::MAX - 4, Reason::Disk),
+    (u32::MAX - 5, Reason::NeverUsed),
+];
+const ALIASED: u32 = u32::MAX - 6;
+
+impl Parts {
+    fn new(buffers: usize, part: impl Fn(usize) -> Result<(u32, u64), Reason>) -> Parts {
+        let mut parts = Parts { who: Vec::with_capacity(buffers), at: Vec::with_capacity(buffers) };
+        for buffer in 0..buffers {
+            let (who, at) = match part(buffer) {
+                Ok(part) => part,
+                Err(Reason::Aliased(other)) => (ALIASED, other as u64),
+                Err(reason) => {
+                    let number = REASONS.iter().find(|(_, other)| *other == reason);
+                    (number.map_or(u32::MAX, |&(number, _)| number), 0)
+                }
+            };
+            parts.who.push(who);
+            parts.at.push(at);
+        }
+        parts
+    }
+
+    /// Number of buffers.
+    pub(crate) fn len(&self) -> usize {
+        self.who.len()
+    }
+
+    /// The tenant that has a buffer's bytes and how far from its start, or why there is none.
+    pub(crate) fn of(&self, buffer: usize) -> Result<(u32, u64), Reason> {
+        let (who, at) = (self.who[buffer], self.at[buffer]);
+        if who == ALIASED {
+            return Err(Reason::Aliased(at as usize));
+        }
+        match REASONS.iter().find(|(number, _)| *number == who) {
+            Some(&(_, reason)) => Err(reason),
+            None => Ok((who, at)),
+        }
+    }
 }
 
 impl Lifetimes {
@@ -97,7 +152,11 @@ impl Lifetimes {
         let lanes = Lanes::new(schedule);
         let touches = Touches::new(schedule, &groups);
         let reasons = reasons(schedule, &groups, &touches);
-        let mut tenants = Vec::new();
+        let free = |(buffer, spec): &(usize, &BufferSpec)| {
+            reasons[*buffer].is_none() && spec.view_of.is_none()
+        };
+        let mut tenants =
+            Vec::with_capacity(schedule.buffers.iter().enumerate().filter(free).count());
         let mut tenant_of = vec![0u32; schedule.buffers.len()];
         for (buffer, spec) in schedule.buffers.iter().enumerate() {
             if reasons[buffer].is_some() || spec.view_of.is_some() {
@@ -122,19 +181,17 @@ impl Lifetimes {
         }
         let waits = || Waits::new(schedule, &groups, &lanes, certain);
         hold(waits, &lanes, &touches, &mut tenants);
-        let part = (0..schedule.buffers.len())
-            .map(|buffer| match reasons[buffer] {
-                Some(reason) => Err(reason),
-                None => Ok((tenant_of[groups.root(buffer)], groups.offset[buffer])),
-            })
-            .collect();
-        Ok(Lifetimes { tenants, times: u64::from(lanes.times), part, lanes, touches })
+        let parts = Parts::new(schedule.buffers.len(), |buffer| match reasons[buffer] {
+            Some(reason) => Err(reason),
+            None => Ok((tenant_of[groups.root(buffer)], groups.offset[buffer])),
+        });
+        Ok(Lifetimes { tenants, times: u64::from(lanes.times), parts, lanes, touches })
     }
 
     /// The tenant that has a buffer's bytes and how far from its start they are, or why there is
     /// none. `None` for an index that the schedule does not have.
     pub fn tenant(&self, buffer: usize) -> Option<Result<(&Tenant, u64), Reason>> {
-        let part = *self.part.get(buffer)?;
+        let part = (buffer < self.parts.len()).then(|| self.parts.of(buffer))?;
         Some(part.map(|(tenant, offset)| (&self.tenants[tenant as usize], offset)))
     }
 
@@ -150,7 +207,7 @@ impl Lifetimes {
 }
 
 /// Which steps touch each root or one of its views, each step once, in order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Touches {
     steps: Vec<u32>,
     start: Vec<u32>,

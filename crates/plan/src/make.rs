@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::in_place::{matches, merge};
-use crate::lifetimes::{ArenaKey, Lifetimes, Tenant};
+use crate::in_place::{Whole, matches, merge};
+use crate::lifetimes::{ArenaKey, Lifetimes, Parts, Tenant};
 use crate::plan::{Arena, Placement, Plan, PlanError};
 use crate::{Item, Options, Packer, Packing, PlannerMode, Problem, Schedule, lower_bound};
 
@@ -46,25 +46,27 @@ pub fn plan(
     packer: Packer,
     options: &Options<'_>,
 ) -> Result<Plan, PlanError> {
-    plan_lifetimes(schedule, &Lifetimes::new(schedule)?, mode, packer, options)
+    plan_lifetimes(schedule, Lifetimes::new(schedule)?, mode, packer, options)
 }
 
-/// The same with lifetimes of its own.
+/// The same with lifetimes of its own. Each part of them goes as soon as it has been of use: of
+/// very many buffers it is memory that counts.
 pub(crate) fn plan_lifetimes(
     schedule: &Schedule,
-    lifetimes: &Lifetimes,
+    lifetimes: Lifetimes,
     mode: PlannerMode,
     packer: Packer,
     options: &Options<'_>,
 ) -> Result<Plan, PlanError> {
-    let taken = matches(schedule, lifetimes);
+    let taken = matches(schedule, &lifetimes);
+    let Lifetimes { tenants, parts, .. } = lifetimes;
     let (places, arenas, lower_bound) = match mode {
-        PlannerMode::Disabled => disabled(lifetimes, &taken)?,
-        PlannerMode::Remap => remap(lifetimes, &taken)?,
-        PlannerMode::Arena => arena(lifetimes, &taken, packer, options)?,
+        PlannerMode::Disabled => disabled(tenants, taken)?,
+        PlannerMode::Remap => remap(tenants, taken)?,
+        PlannerMode::Arena => arena(tenants, taken, packer, options)?,
     };
     let packer = (mode == PlannerMode::Arena).then_some(packer);
-    Ok(finish(lifetimes, mode, packer, arenas, &places, lower_bound))
+    Ok(finish(&parts, mode, packer, arenas, &places, lower_bound))
 }
 
 /// Arena and offset of each tenant, the arenas, and what no plan is smaller than.
@@ -72,14 +74,14 @@ type Made = (Vec<(usize, u64)>, Vec<Arena>, u64);
 
 /// The plan of places for tenants.
 pub(crate) fn finish(
-    lifetimes: &Lifetimes,
+    parts: &Parts,
     mode: PlannerMode,
     packer: Option<Packer>,
     arenas: Vec<Arena>,
     places: &[(usize, u64)],
     lower_bound: u64,
 ) -> Plan {
-    let placements = lifetimes.part.iter().map(|part| match *part {
+    let placements = (0..parts.len()).map(|buffer| match parts.of(buffer) {
         Err(reason) => Placement::Excluded(reason),
         Ok((tenant, offset)) => {
             let (arena, start) = places[tenant as usize];
@@ -93,160 +95,200 @@ pub(crate) fn finish(
 }
 
 /// Memory of its own for each.
-fn disabled(lifetimes: &Lifetimes, taken: &[Option<u32>]) -> Result<Made, PlanError> {
+fn disabled(tenants: Vec<Tenant>, taken: Vec<Option<u32>>) -> Result<Made, PlanError> {
+    let least = least(&tenants, &taken)?;
+    drop(taken);
     let own = |tenant: &Tenant| allocation(tenant, rounded(tenant), tenant.align);
-    let arenas: Vec<Arena> = lifetimes.tenants.iter().map(own).collect();
+    let arenas: Vec<Arena> = tenants.iter().map(own).collect();
+    drop(tenants);
     let places = (0..arenas.len()).map(|arena| (arena, 0)).collect();
-    Ok((places, arenas, least(lifetimes, taken)?))
+    Ok((places, arenas, least))
 }
 
 /// One allocation for buffers of a class that are not in use at the same time. Giving each the
 /// allocation that was free first takes as few as are in use at once.
-fn remap(lifetimes: &Lifetimes, taken: &[Option<u32>]) -> Result<Made, PlanError> {
-    let class = |tenant: &Tenant| (tenant.key, tenant.dtype, rounded(tenant));
-    let alike = |giver: &Tenant, taker: &Tenant| class(giver) == class(taker);
-    let (whole_of, wholes) = merge(&lifetimes.tenants, taken, u64::max, alike);
-    let mut classes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (index, whole) in wholes.iter().enumerate() {
+fn remap(tenants: Vec<Tenant>, taken: Vec<Option<u32>>) -> Result<Made, PlanError> {
+    let least = least(&tenants, &taken)?;
+    let of_tenant = |tenant: &Tenant| (tenant.key, tenant.dtype, rounded(tenant));
+    let alike = |giver: &Tenant, taker: &Tenant| of_tenant(giver) == of_tenant(taker);
+    let members: Vec<u32> = (0..tenants.len() as u32).collect();
+    let (whole_of, wholes) = merge(&tenants, &members, &taken, u64::max, alike);
+    drop((members, taken));
+    let first = |whole: &Whole| &tenants[whole.first as usize];
+    let class = |whole: &Whole| {
+        let Tenant { key, dtype, .. } = *first(whole);
+        (key, dtype, whole.bytes.next_multiple_of(whole.align))
+    };
+    let mut classes: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+    for (index, whole) in (0u32..).zip(&wholes) {
         classes.entry(class(whole)).or_default().push(index);
     }
     let mut arenas: Vec<Arena> = Vec::new();
-    let mut arena_of = vec![0; wholes.len()];
+    let mut arena_of = vec![0u32; wholes.len()];
     for ((_, _, bytes), mut members) in classes {
-        members.sort_by_key(|&index| wholes[index].lower);
+        members.sort_by_key(|&index| first(&wholes[index as usize]).lower);
         // Allocations by the time at which they are free.
-        let mut free: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        let mut free: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
         for index in members {
-            let whole = &wholes[index];
+            let whole = &wholes[index as usize];
             let arena = match free.first_entry() {
-                Some(mut first) if *first.key() <= whole.lower => {
-                    let arena = first.get_mut().pop();
-                    if first.get().is_empty() {
-                        first.remove();
+                Some(mut earliest) if *earliest.key() <= first(whole).lower => {
+                    let arena = earliest.get_mut().pop();
+                    if earliest.get().is_empty() {
+                        earliest.remove();
                     }
                     arena
                 }
                 _ => None,
             };
             let arena = arena.unwrap_or_else(|| {
-                arenas.push(allocation(whole, bytes, whole.align));
-                arenas.len() - 1
+                arenas.push(allocation(first(whole), bytes, whole.align));
+                arenas.len() as u32 - 1
             });
-            arenas[arena].align = arenas[arena].align.max(whole.align);
-            arena_of[index] = arena;
+            let align = &mut arenas[arena as usize].align;
+            *align = (*align).max(whole.align);
+            arena_of[index as usize] = arena;
             free.entry(whole.upper).or_default().push(arena);
         }
     }
-    let places = whole_of.iter().map(|&whole| (arena_of[whole as usize], 0)).collect();
-    Ok((places, arenas, least(lifetimes, taken)?))
+    drop((wholes, tenants));
+    let places = whole_of.iter().map(|&whole| (arena_of[whole as usize] as usize, 0)).collect();
+    Ok((places, arenas, least))
 }
 
 /// One arena for all of a key.
 fn arena(
-    lifetimes: &Lifetimes,
-    taken: &[Option<u32>],
+    tenants: Vec<Tenant>,
+    taken: Vec<Option<u32>>,
     packer: Packer,
     options: &Options<'_>,
 ) -> Result<Made, PlanError> {
     let started = Instant::now();
-    let mut places = vec![(0, 0); lifetimes.tenants.len()];
-    let mut arenas = Vec::new();
-    let mut bound = 0;
-    for (index, (key, members)) in by_key(&lifetimes.tenants).into_iter().enumerate() {
+    let count = tenants.len();
+    let rooms = by_key(&tenants).into_iter();
+    let rooms: Result<Vec<Room>, PlanError> =
+        rooms.map(|(key, members)| Room::new(&tenants, key, members, &taken)).collect();
+    drop((tenants, taken));
+    let mut packed = Vec::new();
+    for room in rooms? {
         let rest = options.time.map(|time| time.saturating_sub(started.elapsed()));
-        let options = Options { time: rest, ..*options };
-        let (offsets, arena) = pack_key(lifetimes, &members, key, taken, packer, &options)?;
+        packed.push(room.pack(packer, &Options { time: rest, ..*options }));
+    }
+    let mut places = vec![(0, 0); count];
+    let mut arenas = Vec::with_capacity(packed.len());
+    for (index, (members, offsets, arena)) in packed.into_iter().enumerate() {
         for (&member, offset) in members.iter().zip(offsets) {
-            places[member] = (index, offset);
+            places[member as usize] = (index, offset);
         }
-        bound += arena.lower_bound;
         arenas.push(arena);
     }
+    let bound = arenas.iter().map(|arena| arena.lower_bound).sum();
     Ok((places, arenas, bound))
 }
 
-/// Packs the tenants of one arena, with and without in-place sharing if need be.
-fn pack_key(
-    lifetimes: &Lifetimes,
-    members: &[usize],
+/// The tenants of one arena as what has to be packed, with and without in-place sharing.
+struct Room {
     key: ArenaKey,
-    taken: &[Option<u32>],
-    packer: Packer,
-    options: &Options<'_>,
-) -> Result<(Vec<u64>, Arena), PlanError> {
-    let (tenants, taken) = select(&lifetimes.tenants, members, taken);
-    let (whole_of, wholes) = merge(&tenants, &taken, u64::max, |_, _| true);
-    let merged = problem(&wholes)?;
-    let mut packing = packer.pack(&merged, options);
-    packing.offsets = whole_of.iter().map(|&whole| packing.offsets[whole as usize]).collect();
-    if wholes.len() < tenants.len() {
-        // Sharing some and not others could be smaller than both, but not than this.
-        let least = smallest(&tenants, &taken)?;
-        if packing.bytes > least {
-            let apart = packer.pack(&problem(&tenants)?, options);
-            if apart.bytes < packing.bytes {
-                packing = apart;
-            }
+    members: Vec<u32>,
+    align: u64,
+    /// Tenants that share in place as one item, and the item of each member.
+    merged: Problem,
+    whole_of: Vec<u32>,
+    /// Where some share in place: an item for each member, and the bound if all share that can.
+    apart: Option<(Problem, u64)>,
+}
+
+impl Room {
+    fn new(
+        tenants: &[Tenant],
+        key: ArenaKey,
+        members: Vec<u32>,
+        taken: &[Option<u32>],
+    ) -> Result<Room, PlanError> {
+        let aligns = members.iter().map(|&member| tenants[member as usize].align);
+        let align = aligns.max().unwrap_or(1);
+        let (whole_of, wholes) = merge(tenants, &members, taken, u64::max, |_, _| true);
+        let mut apart = None;
+        if wholes.len() < members.len() {
+            let least = smallest(tenants, &members, taken)?;
+            let alone = |&first: &u32| {
+                let Tenant { upper, bytes, align, .. } = tenants[first as usize];
+                Whole { first, upper, bytes, align }
+            };
+            apart = Some((problem(tenants, members.iter().map(alone).collect())?, least));
         }
-        packing.lower_bound = least;
+        let merged = problem(tenants, wholes)?;
+        Ok(Room { key, members, align, merged, whole_of, apart })
     }
-    let Packing { offsets, bytes, lower_bound, .. } = packing;
-    let align = tenants.iter().map(|tenant| tenant.align).max().unwrap_or(1);
-    let optimal = bytes == lower_bound;
-    let ArenaKey { device, lane } = key;
-    Ok((offsets, Arena { device, lane, bytes, align, lower_bound, optimal }))
+
+    /// Packs with in-place sharing, and without if need be: the members, their offsets, the arena.
+    fn pack(self, packer: Packer, options: &Options<'_>) -> (Vec<u32>, Vec<u64>, Arena) {
+        let mut packing = packer.pack(&self.merged, options);
+        drop(self.merged);
+        packing.offsets =
+            self.whole_of.iter().map(|&whole| packing.offsets[whole as usize]).collect();
+        drop(self.whole_of);
+        if let Some((problem, least)) = self.apart {
+            // Sharing some and not others could be smaller than both, but not than this.
+            if packing.bytes > least {
+                let apart = packer.pack(&problem, options);
+                if apart.bytes < packing.bytes {
+                    packing = apart;
+                }
+            }
+            packing.lower_bound = least;
+        }
+        let Packing { offsets, bytes, lower_bound, .. } = packing;
+        let (align, optimal) = (self.align, bytes == lower_bound);
+        let ArenaKey { device, lane } = self.key;
+        (self.members, offsets, Arena { device, lane, bytes, align, lower_bound, optimal })
+    }
 }
 
 /// What no plan is smaller than: the bound of each arena, with all in-place sharing.
-pub(crate) fn least(lifetimes: &Lifetimes, taken: &[Option<u32>]) -> Result<u64, PlanError> {
+pub(crate) fn least(tenants: &[Tenant], taken: &[Option<u32>]) -> Result<u64, PlanError> {
     let mut sum = 0;
-    for (_, members) in by_key(&lifetimes.tenants) {
-        let (tenants, taken) = select(&lifetimes.tenants, &members, taken);
-        sum += smallest(&tenants, &taken)?;
+    for (_, members) in by_key(tenants) {
+        sum += smallest(tenants, &members, taken)?;
     }
     Ok(sum)
 }
 
 /// The bound of one arena with all in-place sharing.
-pub(crate) fn smallest(tenants: &[Tenant], taken: &[Option<u32>]) -> Result<u64, PlanError> {
-    let (_, wholes) = merge(tenants, taken, u64::min, |_, _| true);
-    Ok(lower_bound(&problem(&wholes)?))
+pub(crate) fn smallest(
+    tenants: &[Tenant],
+    members: &[u32],
+    taken: &[Option<u32>],
+) -> Result<u64, PlanError> {
+    let (_, wholes) = merge(tenants, members, taken, u64::min, |_, _| true);
+    Ok(lower_bound(&problem(tenants, wholes)?))
 }
 
-/// The tenants of each arena.
-pub(crate) fn by_key(tenants: &[Tenant]) -> BTreeMap<ArenaKey, Vec<usize>> {
-    let mut keys: BTreeMap<ArenaKey, Vec<usize>> = BTreeMap::new();
-    for (index, tenant) in tenants.iter().enumerate() {
+/// The tenants of each arena, in ascending order.
+pub(crate) fn by_key(tenants: &[Tenant]) -> BTreeMap<ArenaKey, Vec<u32>> {
+    let mut keys: BTreeMap<ArenaKey, Vec<u32>> = BTreeMap::new();
+    for (index, tenant) in (0u32..).zip(tenants) {
         keys.entry(tenant.key).or_default().push(index);
     }
+    keys.values_mut().for_each(Vec::shrink_to_fit);
     keys
 }
 
-/// Some of the tenants, and who takes whose bytes among them. Both are always in one arena.
-pub(crate) fn select(
-    tenants: &[Tenant],
-    members: &[usize],
-    taken: &[Option<u32>],
-) -> (Vec<Tenant>, Vec<Option<u32>>) {
-    let find = |giver: u32| members.binary_search(&(giver as usize)).ok().map(|at| at as u32);
-    let taken = members.iter().map(|&member| taken[member].and_then(find)).collect();
-    (members.iter().map(|&member| tenants[member]).collect(), taken)
-}
-
-/// The tenants of an arena as a problem.
+/// What is in an arena as a problem.
 ///
 /// All offsets are multiples of the smallest alignment, so rounding sizes up to it costs nothing
 /// but what the arena's own size is rounded up by, and makes the problem easier.
-pub(crate) fn problem(tenants: &[Tenant]) -> Result<Problem, PlanError> {
-    let sized = tenants.iter().filter(|tenant| tenant.bytes > 0);
-    let unit = sized.map(|tenant| tenant.align).min().unwrap_or(1);
-    let item = |tenant: &Tenant| Item {
-        lower: tenant.lower,
-        upper: tenant.upper,
-        size: tenant.bytes.next_multiple_of(unit),
-        align: tenant.align,
+pub(crate) fn problem(tenants: &[Tenant], wholes: Vec<Whole>) -> Result<Problem, PlanError> {
+    let sized = wholes.iter().filter(|whole| whole.bytes > 0);
+    let unit = sized.map(|whole| whole.align).min().unwrap_or(1);
+    let item = |whole: Whole| Item {
+        lower: tenants[whole.first as usize].lower,
+        upper: whole.upper,
+        size: whole.bytes.next_multiple_of(unit),
+        align: whole.align,
     };
-    Ok(Problem::new(tenants.iter().map(item).collect())?)
+    // In the memory of the list.
+    Ok(Problem::new(wholes.into_iter().map(item).collect())?)
 }
 
 /// The size of a tenant alone.

@@ -8,7 +8,7 @@ mod choose;
 
 use serde::{Deserialize, Serialize};
 
-use crate::in_place::{matches, merge};
+use crate::in_place::{Whole, matches, merge};
 use crate::lifetimes::{Lifetimes, Tenant};
 use crate::make::finish;
 use crate::plan::{Arena, Plan, PlanError};
@@ -129,7 +129,9 @@ pub fn pools(
     // All lanes meet in a pool, so everything is held as what several lanes touch.
     let lifetimes = Lifetimes::mixed(schedule)?;
     let taken = matches(schedule, &lifetimes);
-    let (whole_of, wholes) = merge(&lifetimes.tenants, &taken, u64::max, |_, _| true);
+    let tenants = &lifetimes.tenants;
+    let members: Vec<u32> = (0..tenants.len() as u32).collect();
+    let (whole_of, wholes) = merge(tenants, &members, &taken, u64::max, |_, _| true);
     let guests = guests(schedule, &lifetimes, &whole_of, &wholes);
     let mut pool_of = vec![usize::MAX; guests.len()];
     let mut offsets = vec![0; guests.len()];
@@ -182,10 +184,10 @@ pub fn pools(
     for (guest, &pool) in guests.iter().zip(&pool_of) {
         traffic[pool] = traffic[pool].saturating_add(guest.traffic);
     }
-    let bound = least(&lifetimes.tenants, &taken)?;
+    let bound = least(tenants, &members, &taken)?;
     let mode = PlannerMode::Arena;
     let packer = Some(Packer::Best);
-    let plan = finish(&lifetimes, mode, packer, arenas.collect(), &places, bound);
+    let plan = finish(&lifetimes.parts, mode, packer, arenas.collect(), &places, bound);
     Ok(Pooled { plan, traffic })
 }
 
@@ -193,16 +195,17 @@ fn guests(
     schedule: &Schedule,
     lifetimes: &Lifetimes,
     whole_of: &[u32],
-    wholes: &[Tenant],
+    wholes: &[Whole],
 ) -> Vec<Guest> {
-    let guest = |whole: &Tenant| {
-        let &Tenant { lower, upper, bytes, align, buffer, .. } = whole;
+    let guest = |whole: &Whole| {
+        let &Whole { first, upper, bytes, align } = whole;
+        let Tenant { lower, buffer, key, .. } = lifetimes.tenants[first as usize];
         let item = Item { lower, upper, size: bytes, align };
-        Guest { item, traffic: 0, device: whole.key.device, buffer }
+        Guest { item, traffic: 0, device: key.device, buffer }
     };
     let mut guests: Vec<Guest> = wholes.iter().map(guest).collect();
     for (buffer, _) in schedule.steps.iter().flat_map(|step| step.touches()) {
-        if let Ok((tenant, _)) = lifetimes.part[buffer] {
+        if let Ok((tenant, _)) = lifetimes.parts.of(buffer) {
             let guest = &mut guests[whole_of[tenant as usize] as usize];
             guest.traffic = guest.traffic.saturating_add(schedule.buffers[buffer].bytes);
         }
@@ -211,19 +214,18 @@ fn guests(
 }
 
 /// What all pools together need at least: what is in use at once on each device, wherever it is.
-fn least(tenants: &[Tenant], taken: &[Option<u32>]) -> Result<u64, ProblemError> {
-    let (_, wholes) = merge(tenants, taken, u64::min, |_, _| true);
-    let mut devices: Vec<u32> = wholes.iter().map(|whole| whole.key.device).collect();
+fn least(tenants: &[Tenant], members: &[u32], taken: &[Option<u32>]) -> Result<u64, ProblemError> {
+    let (_, wholes) = merge(tenants, members, taken, u64::min, |_, _| true);
+    let first = |whole: &Whole| &tenants[whole.first as usize];
+    let mut devices: Vec<u32> = wholes.iter().map(|whole| first(whole).key.device).collect();
     devices.sort_unstable();
     devices.dedup();
     let mut sum = 0;
     for device in devices {
-        let own = wholes.iter().filter(|whole| whole.key.device == device);
-        let item = |&Tenant { lower, upper, bytes, .. }: &Tenant| Item {
-            lower,
-            upper,
-            size: bytes,
-            align: 1,
+        let own = wholes.iter().filter(|whole| first(whole).key.device == device);
+        let item = |whole: &Whole| {
+            let &Whole { upper, bytes, .. } = whole;
+            Item { lower: first(whole).lower, upper, size: bytes, align: 1 }
         };
         sum += lower_bound(&Problem::new(own.map(item).collect())?);
     }

@@ -164,7 +164,7 @@ impl Dynamic {
         let certain: Vec<bool> =
             self.at(self.min)?.buffers.iter().map(|spec| spec.bytes > 0).collect();
         let lifetimes = Lifetimes::with(&largest, false, Some(&certain))?;
-        Ok(plan_lifetimes(&largest, &lifetimes, mode, packer, options)?)
+        Ok(plan_lifetimes(&largest, lifetimes, mode, packer, options)?)
     }
 
     /// The plan of the largest number, as it is for `n`: arenas and buffers stay where they are,

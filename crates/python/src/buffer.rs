@@ -68,7 +68,7 @@ impl Shown {
             return Err(PyBufferError::new_err(message).into());
         };
         let layout = tensor.layout();
-        // Both fit: a layout that exists has all its bytes within `isize`.
+        // All of them fit: elements, packed bytes and strides in bytes of every layout do.
         let item = item as isize;
         let shape = layout.shape().iter().map(|&dim| dim as isize).collect();
         let strides = layout.strides().iter().map(|&stride| stride * item).collect();
@@ -121,7 +121,8 @@ impl Shown {
         }
         let layout = tensor.layout();
         let overlapping = !layout.is_row_major() && layout.may_self_overlap();
-        let read_only = read_only || overlapping || !tensor.is_writable()?;
+        let unwritten = !tensor.is_writable()? || tensor.buffer().raw()?.is_published();
+        let read_only = read_only || overlapping || unwritten;
         let access = if read_only { Access::ExportRead } else { Access::ExportWrite };
         let span = layout.span();
         let start = layout.offset().saturating_sub(span.start);
@@ -167,11 +168,14 @@ impl Shown {
             _ => list.as_ptr().cast_mut(),
         };
         let (shape, strides) = (list(&shown.shape), list(&shown.strides));
-        let elements: isize = shown.shape.iter().product();
+        // Python and its consumers trust this number; what does not fit would be a smaller one.
+        let bytes = shown.shape.iter().try_fold(shown.item, |bytes, dim| bytes.checked_mul(*dim));
+        let len =
+            bytes.ok_or_else(|| refused("the elements have more bytes than can be counted"))?;
         let mut filled = Py_buffer {
             buf: shown.address().cast(),
             obj: ptr::null_mut(),
-            len: elements * shown.item,
+            len,
             itemsize: shown.item,
             readonly: shown.read_only.into(),
             // At most `MAX_RANK`, and one.

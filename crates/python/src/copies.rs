@@ -6,16 +6,18 @@ use tenure::TensorDyn;
 use crate::dlpack;
 use crate::fail::Answer;
 use crate::fence::Fence;
+use crate::gate;
+use crate::list::List;
 use crate::tensor::Tensor;
 
 /// Tensors to write, each with what is copied into it.
-type Pairs<'py> = Vec<(Bound<'py, Tensor>, Bound<'py, PyAny>)>;
+type Pairs<'py> = List<(Bound<'py, Tensor>, Bound<'py, PyAny>)>;
 
 fn tensors(pairs: &Pairs<'_>) -> Answer<Vec<(TensorDyn, TensorDyn)>> {
     let pair = |(to, from): &(Bound<'_, Tensor>, Bound<'_, PyAny>)| {
         Ok((to.get().tensor.share(), dlpack::from_dlpack(from, None, None)?.tensor.share()))
     };
-    pairs.iter().map(pair).collect()
+    pairs.0.iter().map(pair).collect()
 }
 
 /// Copies pairs of tensors (to, from), each device's share in one go, and waits. A tensor cannot be
@@ -23,7 +25,7 @@ fn tensors(pairs: &Pairs<'_>) -> Answer<Vec<(TensorDyn, TensorDyn)>> {
 #[pyfunction]
 pub(crate) fn copy_all(py: Python<'_>, pairs: Pairs<'_>) -> Answer<()> {
     let pairs = tensors(&pairs)?;
-    py.detach(|| {
+    gate::detach(py, || {
         let pairs: Vec<_> = pairs.iter().map(|(to, from)| (to, from)).collect();
         Ok(tenure::copy_all(&pairs)?)
     })
@@ -34,7 +36,7 @@ pub(crate) fn copy_all(py: Python<'_>, pairs: Pairs<'_>) -> Answer<()> {
 #[pyfunction]
 pub(crate) fn copy_all_later(py: Python<'_>, pairs: Pairs<'_>) -> Answer<Vec<Fence>> {
     let pairs = tensors(&pairs)?;
-    let fences = py.detach(|| {
+    let fences = gate::detach(py, || {
         let pairs: Vec<_> = pairs.iter().map(|(to, from)| (to, from)).collect();
         tenure::copy_all_later(&pairs)
     })?;

@@ -10,7 +10,7 @@ use tenure::{Allocator, DType, TensorDyn, TensorMemory};
 use crate::fail::Answer;
 use crate::pool::Pool;
 use crate::tensor::{Shape, Tensor};
-use crate::{opened, words};
+use crate::{gate, opened, words};
 
 /// A device that is open: a GPU, or a program that is one. Made by `tenure.open_device`.
 ///
@@ -54,7 +54,7 @@ type Found = (String, String, String, &'static str, Vec<Heap>, Vec<&'static str>
 /// What `tenure.devices()` makes its answer of: the devices found, and why a backend has none.
 #[pyfunction]
 pub(crate) fn survey(py: Python<'_>) -> (Vec<Found>, Vec<(&'static str, String)>) {
-    py.detach(|| {
+    gate::detach(py, || {
         let (mut found, mut missing) = (vec![], vec![]);
         for backend in gpu::backends() {
             match backend.devices() {
@@ -188,7 +188,8 @@ impl Device {
     ) -> Answer<Tensor> {
         let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
         let allocator = self.allocator(memory)?;
-        let made = py.detach(|| TensorDyn::new_in(allocator.as_ref(), &shape.0, dtype, name));
+        let made =
+            gate::detach(py, || TensorDyn::new_in(allocator.as_ref(), &shape.0, dtype, name));
         Ok(Tensor::new(made?))
     }
 
@@ -211,13 +212,15 @@ impl Device {
         let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
         let (format, allocator) = (words::format(format)?, self.allocator(memory)?);
         let allocator = allocator.as_ref();
-        let made =
-            py.detach(|| TensorDyn::image_in(allocator, width, height, format, dtype, None, name));
+        let made = gate::detach(py, || {
+            TensorDyn::image_in(allocator, width, height, format, dtype, None, name)
+        });
         Ok(Tensor::new(made?))
     }
 
     /// A pool of its memory: what was freed is handed out again, with the bytes that were left in
-    /// it. For loops, which would otherwise wait for the device to zero new memory.
+    /// it. For loops, which would otherwise wait for the device to zero new memory. Limited by bytes
+    /// and buffers as `Pool` says.
     #[pyo3(signature = (memory=None, *, bytes=None, buffers=None))]
     #[pyo3(text_signature = "(self, memory='device', *, bytes=None, buffers=None)")]
     fn pool(

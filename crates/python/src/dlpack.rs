@@ -10,7 +10,7 @@ use tenure::{DlDevice, TensorDyn, TensorMemory};
 use crate::capsule::{self, Taken};
 use crate::fail::Answer;
 use crate::tensor::Tensor;
-use crate::{exchange, pending};
+use crate::{exchange, gate, pending};
 
 /// Type and number of a device.
 pub(crate) type Device = (i32, i32);
@@ -38,7 +38,7 @@ pub(crate) fn export<'py>(
     let device = dl_device.map(|(device_type, device_id)| DlDevice { device_type, device_id });
     let request = ExportRequest::new().max_version(max_version).device(device).copy(copy);
     let exported = match copy {
-        Some(true) => py.detach(|| tensor.to_dlpack_for(&request))?,
+        Some(true) => gate::detach(py, || tensor.to_dlpack_for(&request))?,
         _ => tensor.to_dlpack_for(&request)?,
     };
     capsule::new(py, exported)
@@ -161,7 +161,7 @@ fn arrived(
     }
     if elsewhere || (copy == Some(true) && !copied) {
         // torch copies and does not say so; one copy too many there, none too few elsewhere.
-        return Ok(Tensor::new(py.detach(|| tensor.to(Some(TensorMemory::Mem)))?));
+        return Ok(Tensor::new(gate::detach(py, || tensor.to(Some(TensorMemory::Mem)))?));
     }
     Ok(Tensor::new(tensor))
 }

@@ -70,7 +70,9 @@ fn memory_error(error: &memory::Error) -> PyErr {
         Error::Busy { .. } | Error::ReadOnly { .. } | Error::NotMappable { .. } => {
             PyBufferError::new_err(message)
         }
-        Error::OutOfMemory { .. } | Error::NoneServed { .. } => PyMemoryError::new_err(message),
+        Error::OutOfMemory { .. } | Error::PoolFull { .. } | Error::NoneServed { .. } => {
+            PyMemoryError::new_err(message)
+        }
         Error::Open { cause, .. } | Error::System { cause, .. } => system(message, Some(cause)),
         Error::Closed { .. } => PyConnectionError::new_err(message),
         Error::Unavailable { .. }
@@ -133,18 +135,36 @@ fn image_error(error: &image::Error) -> PyErr {
     }
 }
 
+/// What streams say of options, in the words of Python.
+const OPTIONS: [(&str, &str); 3] = [
+    ("`initial_spec` instead of `spec`, or without,", "strict=False, or without a shape,"),
+    ("build the subscriber to `wait_when_full`", "subscribe with wait_when_full=True"),
+    ("raise `memory_limit` or `descriptor_limit`", "raise memory_limit or descriptor_limit"),
+];
+
 fn stream_error(error: &stream::Error) -> PyErr {
     use stream::Error;
-    let message = error.to_string();
+    let message = OPTIONS
+        .iter()
+        .fold(error.to_string(), |message, (rust, python)| message.replace(rust, python));
     match error {
         Error::Ended { .. } | Error::Evicted { .. } => PyConnectionError::new_err(message),
         Error::NoStream { .. } => PyFileNotFoundError::new_err(message),
         Error::Taken { .. } => PyFileExistsError::new_err(message),
         Error::NoAnswer { .. } => PyTimeoutError::new_err(message),
-        Error::Refused { .. } => PyPermissionError::new_err(message),
+        Error::Refused { .. } | Error::Producer { .. } => PyPermissionError::new_err(message),
+        Error::MemoryLimit { .. } => PyMemoryError::new_err(message),
         Error::Forked { .. } => PyRuntimeError::new_err(message),
-        Error::StillHeld | Error::NoSlot { .. } | Error::DevicesBusy { .. } => {
-            PyBufferError::new_err(message)
+        Error::StillHeld
+        | Error::AllHeld { .. }
+        | Error::NoSlot { .. }
+        | Error::DevicesBusy { .. } => PyBufferError::new_err(message),
+        // A directory that others can write, which the system itself would let pass.
+        Error::Directory { cause, .. }
+            if cause.kind() == io::ErrorKind::PermissionDenied
+                && cause.raw_os_error().is_none() =>
+        {
+            PyPermissionError::new_err(message)
         }
         Error::Directory { cause, .. } | Error::System { cause, .. } => {
             system(message, Some(cause))

@@ -12,6 +12,8 @@ use tenure::files::safetensors::{self, Save};
 use tenure::files::{self, Entry, TensorFile, npy};
 
 use crate::fail::Answer;
+use crate::gate;
+use crate::list::List;
 use crate::place::{self, Place};
 use crate::tensor::Tensor;
 
@@ -27,7 +29,7 @@ pub(crate) struct File(TensorFile);
 /// ValueError for one that is not what it says.
 #[pyfunction]
 pub(crate) fn open(py: Python<'_>, path: PathBuf) -> Answer<File> {
-    Ok(File(py.detach(|| files::open(path))?))
+    Ok(File(gate::detach(py, || files::open(path))?))
 }
 
 /// Writes tensors into a file, which is there as a whole or not at all: one tensor as npy, or a
@@ -115,16 +117,16 @@ impl File {
     fn load<'py>(
         &self,
         py: Python<'py>,
-        names: Option<Vec<String>>,
+        names: Option<List<String>>,
         memory: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> Answer<Bound<'py, PyDict>> {
         let place = place::place(memory, None, None)?;
         let mut raised = None;
-        let loaded = py.detach(|| {
+        let loaded = gate::detach(py, || {
             let mut load = self.0.load();
-            if let Some(names) = &names {
+            if let Some(List(names)) = &names {
                 load = load.only(names.iter().map(String::as_str))?;
             }
             load = match &place {
@@ -162,7 +164,7 @@ impl File {
     }
 
     fn __getitem__(&self, py: Python<'_>, name: &str) -> Answer<Tensor> {
-        match py.detach(|| self.0.tensor(name)) {
+        match gate::detach(py, || self.0.tensor(name)) {
             Err(error) if matches!(error.cause(), files::Error::NoSuchTensor { .. }) => {
                 Err(PyKeyError::new_err(error.to_string()).into())
             }

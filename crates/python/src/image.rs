@@ -10,6 +10,8 @@ use tenure::image::{
 };
 
 use crate::fail::Answer;
+use crate::gate;
+use crate::list::List;
 use crate::tensor::Tensor;
 use crate::words;
 
@@ -73,13 +75,13 @@ fn fit(word: &str, fill: [u8; 4]) -> Answer<Fit> {
 impl ImageProcessor {
     #[new]
     #[pyo3(signature = (engines=None, threads=None))]
-    fn make(py: Python<'_>, engines: Option<Vec<String>>, threads: Option<usize>) -> Answer<Self> {
+    fn make(py: Python<'_>, engines: Option<List<String>>, threads: Option<usize>) -> Answer<Self> {
         let engines = engines
-            .map(|words| words.iter().map(|word| word.parse()).collect())
+            .map(|List(words)| words.iter().map(|word| word.parse()).collect())
             .transpose()?
             .map(|kinds: Vec<EngineKind>| kinds);
         let config = ImageProcessorConfig { engines, threads };
-        Ok(ImageProcessor(py.detach(|| image::ImageProcessor::with_config(&config))?))
+        Ok(ImageProcessor(gate::detach(py, || image::ImageProcessor::with_config(&config))?))
     }
 
     /// Converts a picture into another, and says where it lies there.
@@ -127,7 +129,7 @@ impl ImageProcessor {
         };
         let source = &source.get().tensor;
         let mut destination = destination.get().tensor.share();
-        Ok(Placement(py.detach(|| self.0.convert(source, &mut destination, &how))?))
+        Ok(Placement(gate::detach(py, || self.0.convert(source, &mut destination, &how))?))
     }
 }
 

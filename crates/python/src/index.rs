@@ -96,8 +96,8 @@ fn backwards(
     let (mut shape, mut strides) = (layout.shape().to_vec(), layout.strides().to_vec());
     if let (Some(dim), Some(stride)) = (shape.get_mut(axis), strides.get_mut(axis)) {
         *dim = count;
-        // What does not fit is no stride of a single element either.
-        *stride = stride.saturating_mul(step);
+        // What does not fit is the stride of a single element, which leads nowhere.
+        *stride = stride.checked_mul(step).unwrap_or(0);
     }
     // The slice has a buffer cut to its own bytes, which starts this far into the whole one.
     let inside = from.buffer().start() - view.buffer().start();

@@ -37,8 +37,15 @@ pub(crate) fn describe<'py>(
         let message = format!("{dtype} elements share bytes, which numpy cannot describe");
         return Err(PyAttributeError::new_err(message).into());
     };
-    let strides = tensor.strides().iter().map(|stride| stride * size as isize);
-    let strides = PyTuple::new(py, strides.collect::<Vec<_>>())?;
+    // None for elements that follow each other: Pillow takes no others without a copy.
+    let strides = match tensor.is_contiguous() {
+        true => None,
+        // In bytes, which fit: a layout sees to that.
+        false => {
+            let bytes = tensor.strides().iter().map(|stride| stride * size as isize);
+            Some(PyTuple::new(py, bytes.collect::<Vec<_>>())?)
+        }
+    };
     let described = PyDict::new(py);
     described.set_item("version", 3)?;
     described.set_item("typestr", word)?;

@@ -22,9 +22,12 @@ mod exchange;
 mod fail;
 mod fence;
 mod files;
+mod frame;
+mod gate;
 mod image;
 mod index;
 mod interface;
+mod list;
 mod mapped;
 mod method;
 mod opened;
@@ -73,6 +76,7 @@ mod _tenure {
 
     #[pymodule_init]
     fn finish(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::gate::register(module)?;
         crate::method::put_into(&module.py().get_type::<Tensor>())
     }
 }

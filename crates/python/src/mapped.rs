@@ -6,11 +6,12 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use pyo3::exceptions::{PyBufferError, PyRuntimeError};
-use pyo3::ffi::Py_buffer;
+use pyo3::ffi::{Py_REFCNT, Py_buffer};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 use tenure::TensorDyn;
+use tenure::memory::Access;
 
 use crate::buffer::{self, Shown};
 use crate::fail::Answer;
@@ -62,10 +63,18 @@ impl Mapped {
         Ok(view)
     }
 
-    /// Releases the memoryview. Arrays made of it keep the memory until they are gone.
+    /// Releases the memoryview, unless it is used elsewhere too. Arrays made of it keep the memory
+    /// until they are gone.
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, pyo3::types::PyTuple>) -> Answer<()> {
         let Some(view) = self.swap(None)? else { return Ok(()) };
+        // SAFETY: a live object, and attached.
+        let users = unsafe { Py_REFCNT(view.as_ptr()) };
+        // More than this and the variable of the block: torch.frombuffer keeps the view that it got
+        // an address of, but not the buffer, which would be gone with the view.
+        if users > 2 {
+            return Ok(());
+        }
         match view.call_method0(py, intern!(py, "release")) {
             // An array over the view still lives; the view goes with it.
             Err(error) if error.is_instance_of::<PyBufferError>(py) => Ok(()),
@@ -83,6 +92,10 @@ impl Mapped {
         let mapped = slf.get();
         let Mapped { tensor, read_only, timeout, .. } = mapped;
         let shown = Shown::anything(slf.py(), tensor, *read_only, *timeout)?;
+        if shown.read_only() && !read_only && tensor.buffer().raw()?.is_published() {
+            // To be written, which has to wait: raises that.
+            tensor.buffer().hold(Access::ExportWrite, tensor.layout().span())?;
+        }
         // SAFETY: by the caller's promise.
         unsafe { shown.give(slf.into_any(), view, flags) }
     }

@@ -4,14 +4,14 @@
 
 use std::ptr;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi::{
     METH_FASTCALL, METH_KEYWORDS, Py_ssize_t, PyDescr_NewMethod, PyMethodDef, PyMethodDefPointer,
     PyObject,
 };
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple, PyType};
+use pyo3::types::{PyInt, PyString, PyTuple, PyType};
 
 use crate::dlpack;
 use crate::fail::{Answer, Fail};
@@ -94,6 +94,48 @@ where
     value.extract().map(Some).map_err(|_| wrong())
 }
 
+/// Two numbers of any size. Those that are too large for `T` are `None`.
+fn pair<T>(
+    value: Option<Borrowed<'_, '_, PyAny>>,
+    name: &str,
+    wanted: &str,
+) -> Answer<Option<[Option<T>; 2]>>
+where
+    T: TryFrom<i64>,
+{
+    let Some((one, other)) = read::<(Bound<'_, PyInt>, Bound<'_, PyInt>)>(value, name, wanted)?
+    else {
+        return Ok(None);
+    };
+    let number = |given: Bound<'_, PyInt>| T::try_from(given.extract::<i64>().ok()?).ok();
+    Ok(Some([number(one), number(other)]))
+}
+
+/// The newest version that the consumer reads. A number that does not fit is newer than all there
+/// are, and one below zero is of no version.
+fn version(value: Option<Borrowed<'_, '_, PyAny>>) -> Answer<Option<(u32, u32)>> {
+    let wanted = "two numbers, as in (1, 0)";
+    let number = |given: Option<i64>| match given {
+        Some(number) if number < 0 => 0,
+        number => number.and_then(|number| u32::try_from(number).ok()).unwrap_or(u32::MAX),
+    };
+    let pair = pair(value, "max_version", wanted)?;
+    Ok(pair.map(|[major, minor]| (number(major), number(minor))))
+}
+
+/// The device that the consumer wants. No device has numbers that do not fit.
+fn device(value: Option<Borrowed<'_, '_, PyAny>>) -> Answer<Option<dlpack::Device>> {
+    let pair = pair::<i32>(value, "dl_device", "two numbers, type and index, as in (1, 0)")?;
+    match (pair, value) {
+        (None, _) => Ok(None),
+        (Some([Some(device_type), Some(device_id)]), _) => Ok(Some((device_type, device_id))),
+        (_, given) => {
+            let given = given.map(|given| given.to_string()).unwrap_or_default();
+            Err(PyBufferError::new_err(format!("there is no device {given}")).into())
+        }
+    }
+}
+
 /// # Safety
 /// As Python calls a method of a [`Tensor`]: attached, with `args` as many arguments as `count` and
 /// the names say, and `names` null or a tuple of strings.
@@ -146,8 +188,8 @@ unsafe fn export<'py>(
         py,
         &tensor.get().tensor,
         read(given.stream, "stream", "a number")?,
-        read(given.max_version, "max_version", "two numbers, as in (1, 0)")?,
-        read(given.dl_device, "dl_device", "two numbers, type and index, as in (1, 0)")?,
+        version(given.max_version)?,
+        device(given.dl_device)?,
         read(given.copy, "copy", "True or False")?,
     )
 }

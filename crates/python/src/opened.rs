@@ -9,6 +9,7 @@ use tenure::gpu::{self, Gpu};
 use tenure::{Allocator, LogicalMemorySpace, TensorDyn, TensorMemory};
 
 use crate::fail::Answer;
+use crate::gate;
 
 struct Opened {
     word: String,
@@ -69,7 +70,7 @@ pub(crate) fn open(py: Python<'_>, word: &str) -> Answer<(String, Gpu)> {
     if let Some(gpu) = known(&open_here()) {
         return Ok((word, gpu));
     }
-    let gpu = py.detach(|| gpu::open(&word))?;
+    let gpu = gate::detach(py, || gpu::open(&word))?;
     let mut open = open_here();
     // Another thread may have been quicker.
     if let Some(theirs) = known(&open) {

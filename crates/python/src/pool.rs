@@ -10,12 +10,14 @@ use tenure::{Allocator, DType, PoolLimits, TensorDyn};
 
 use crate::fail::Answer;
 use crate::tensor::{Shape, Tensor};
-use crate::{opened, words};
+use crate::{gate, opened, words};
 
 /// Freed memory that is kept and handed out again. Any thread may use it; tensors outlive it.
 ///
 /// memory: "shm", "mem", …; that of devices is of the first that is open. `Device.pool` names one.
-/// bytes, buffers: how much is kept at most.
+/// bytes: how much is in use and kept together at most; asking for more is a MemoryError. Without
+/// it the pool is not limited, and keeps 256 MiB at most.
+/// buffers: how many are kept at most, 64 if not said.
 #[pyclass(module = "tenure", frozen)]
 pub(crate) struct Pool(memory::Pool);
 
@@ -36,7 +38,8 @@ impl Pool {
 /// The usual ones where nothing is said.
 fn limits(bytes: Option<usize>, buffers: Option<usize>) -> PoolLimits {
     let usual = PoolLimits::default();
-    PoolLimits { bytes: bytes.unwrap_or(usual.bytes), buffers: buffers.unwrap_or(usual.buffers) }
+    let buffers = buffers.unwrap_or(usual.buffers);
+    bytes.map_or(PoolLimits { buffers, ..usual }, |bytes| PoolLimits::new(bytes, buffers))
 }
 
 #[pymethods]
@@ -68,7 +71,7 @@ impl Pool {
         name: Option<&str>,
     ) -> Answer<Tensor> {
         let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
-        Ok(Tensor::new(py.detach(|| TensorDyn::new_in(&self.0, &shape.0, dtype, name))?))
+        Ok(Tensor::new(gate::detach(py, || TensorDyn::new_in(&self.0, &shape.0, dtype, name))?))
     }
 
     /// A picture from the pool.
@@ -85,8 +88,9 @@ impl Pool {
     ) -> Answer<Tensor> {
         let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
         let format = words::format(format)?;
-        let made =
-            py.detach(|| TensorDyn::image_in(&self.0, width, height, format, dtype, None, name));
+        let made = gate::detach(py, || {
+            TensorDyn::image_in(&self.0, width, height, format, dtype, None, name)
+        });
         Ok(Tensor::new(made?))
     }
 
@@ -107,6 +111,6 @@ impl Pool {
 
     /// Gives up everything that is kept.
     fn trim(&self, py: Python<'_>) {
-        py.detach(|| self.0.trim());
+        gate::detach(py, || self.0.trim());
     }
 }

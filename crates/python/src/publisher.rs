@@ -11,6 +11,8 @@ use tenure::stream::{self, Meta, Spec};
 use tenure::{DType, TensorDyn};
 
 use crate::fail::Answer;
+use crate::gate;
+use crate::list::Blob;
 use crate::mapped::Mapped;
 use crate::stream::{locked, seconds};
 use crate::tensor::{Shape, Tensor};
@@ -19,7 +21,9 @@ use crate::words;
 /// Publishes tensors to every process that subscribes, without a copy.
 ///
 /// name: the stream's; it has one producer at a time.
-/// shape, dtype: of the frames; or like: a tensor that they look like.
+/// shape, dtype: of the frames; or like: a tensor that they look like. Others are a ValueError,
+/// unless strict is False: then these are what the first frames look like. Without shape and like,
+/// frames may look like anything.
 /// memory: "shm" or "dma".
 /// claims: how many frames may be filled at one time.
 /// credits: how many frames all consumers together may hold at one time, and credits_each: one of
@@ -38,7 +42,7 @@ impl Publisher {
     where
         T: Send,
     {
-        py.detach(|| locked(&self.0).as_mut().map(work))
+        gate::detach(py, || locked(&self.0).as_mut().map(work))
             .ok_or_else(|| PyRuntimeError::new_err("the publisher is closed"))?
             .map_err(Into::into)
     }
@@ -49,10 +53,10 @@ impl Publisher {
     #[new]
     #[pyo3(signature = (
         name, shape=None, dtype=None, *, like=None, memory=None, claims=None, credits=None,
-        credits_each=None, evict_after=None, directory=None
+        credits_each=None, evict_after=None, directory=None, strict=true
     ))]
     #[pyo3(
-        text_signature = "(name, shape=None, dtype='f32', *, like=None, memory=None, claims=None, credits=None, credits_each=None, evict_after=None, directory=None)"
+        text_signature = "(name, shape=None, dtype='f32', *, like=None, memory=None, claims=None, credits=None, credits_each=None, evict_after=None, directory=None, strict=True)"
     )]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn make(
@@ -67,18 +71,24 @@ impl Publisher {
         credits_each: Option<usize>,
         evict_after: Option<f64>,
         directory: Option<PathBuf>,
+        strict: bool,
     ) -> Answer<Publisher> {
         let mut builder = stream::Publisher::builder(name);
-        builder = match (shape, like) {
+        let spec = match (shape, like) {
             (Some(_), Some(_)) => {
                 return Err(PyValueError::new_err("give a shape or like, not both").into());
             }
             (Some(shape), None) => {
                 let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
-                builder.spec(Spec::tensor(dtype, &shape.0)?)
+                Some(Spec::tensor(dtype, &shape.0)?)
             }
-            (None, Some(like)) => builder.spec(Spec::like(&like.get().tensor)?),
-            (None, None) => builder,
+            (None, Some(like)) => Some(Spec::like(&like.get().tensor)?),
+            (None, None) => None,
+        };
+        builder = match spec {
+            Some(spec) if strict => builder.spec(spec),
+            Some(spec) => builder.initial_spec(spec),
+            None => builder,
         };
         if let Some(memory) = words::memory(memory)? {
             builder = builder.memory(memory);
@@ -98,23 +108,25 @@ impl Publisher {
         if let Some(directory) = directory {
             builder = builder.directory(directory);
         }
-        Ok(Publisher(Mutex::new(Some(py.detach(|| builder.open())?))))
+        Ok(Publisher(Mutex::new(Some(gate::detach(py, || builder.open())?))))
     }
 
     /// A frame to fill in a `with` block, which gets a memoryview of it; the end of the block
-    /// publishes it, an exception gives it up.
+    /// publishes it, an exception gives it up. Arrays made of the view can be kept: from then on
+    /// they are private copies, and nothing that is written to them reaches the frame.
     ///
     /// timestamp: when it was taken, in seconds.
     /// blob: bytes that go along.
     #[pyo3(signature = (*, timestamp=None, blob=None))]
-    fn frame(&self, py: Python<'_>, timestamp: Option<f64>, blob: Option<Vec<u8>>) -> Answer<Slot> {
+    fn frame(&self, py: Python<'_>, timestamp: Option<f64>, blob: Option<Blob>) -> Answer<Slot> {
         let timestamp = timestamp.map(seconds).transpose()?;
         let slot = self.with(py, stream::Publisher::claim)?;
-        Ok(Slot::new(slot, timestamp, blob.unwrap_or_default()))
+        Ok(Slot::new(slot, timestamp, blob.map(|Blob(bytes)| bytes).unwrap_or_default()))
     }
 
     /// Publishes a tensor as it is, if it is in memory that can be shared ("shm", "dma"), or a copy
-    /// of it. Says to how many consumers it went.
+    /// of it. Says to how many consumers it went. While there are arrays of the tensor that can
+    /// write to it, a copy is published; those made while consumers have it are to be read only.
     #[pyo3(signature = (tensor, *, copy=false, timestamp=None, blob=None))]
     fn publish(
         &self,
@@ -122,9 +134,9 @@ impl Publisher {
         tensor: &Bound<'_, Tensor>,
         copy: bool,
         timestamp: Option<f64>,
-        blob: Option<Vec<u8>>,
+        blob: Option<Blob>,
     ) -> Answer<usize> {
-        let (tensor, blob) = (tensor.get().tensor.share(), blob.unwrap_or_default());
+        let (tensor, Blob(blob)) = (tensor.get().tensor.share(), blob.unwrap_or(Blob(vec![])));
         let meta = meta(timestamp.map(seconds).transpose()?, &blob);
         let receipt = self.with(py, |publisher| match copy {
             true => publisher.publish_copy(&tensor, meta),
@@ -141,7 +153,7 @@ impl Publisher {
 
     /// Ends the stream; what consumers hold stays theirs.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(locked(&self.0).take()));
+        gate::detach(py, || drop(locked(&self.0).take()));
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -186,7 +198,8 @@ impl Slot {
 
 #[pymethods]
 impl Slot {
-    /// The tensor, for what writes into tensors. No handle to it may be left when the block ends.
+    /// The tensor, for what writes into tensors. Kept past the end of the block it is a private
+    /// copy; copies into it that are under way must have ended.
     #[getter]
     fn tensor(&self) -> Answer<Tensor> {
         Ok(Tensor::new(self.share()?))
@@ -207,11 +220,11 @@ impl Slot {
         let Some(slot) = locked(&self.slot).take() else { return Ok(()) };
         let failed = error.get_item(0).is_ok_and(|kind| !kind.is_none());
         if failed {
-            drop(slot);
+            gate::detach(py, || slot.discard());
             return Ok(());
         }
         let meta = meta(self.timestamp, &self.blob);
-        py.detach(|| slot.publish(meta))?;
+        gate::detach(py, || slot.publish(meta))?;
         Ok(())
     }
 }

@@ -1,16 +1,18 @@
 //! Tensors of other processes, as they come: `subscribe`, and what streams there are.
 
+use std::ffi::CString;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::{PyRuntimeError, PyStopIteration, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning, PyStopIteration, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tenure::stream::{self, StreamReport};
 
 use crate::fail::Answer;
+use crate::gate;
 use crate::tensor::Tensor;
 
 /// How long Python's signals wait while nothing comes.
@@ -19,9 +21,14 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// A stream that is listened to. Iterating gives tensors until the producer ends the stream.
 ///
 /// Made by `tenure.subscribe`. The memory of a frame goes back to the producer when the last
-/// handle to its tensor is gone: arrays made of it count.
+/// handle to its tensor is gone: arrays made of it count. At most `credits` are held at one time:
+/// iterating, or `next()` without a timeout, while all of them are is a BufferError, because no
+/// other frame can come (see `wait_when_full`).
 #[pyclass(module = "tenure", frozen)]
-pub(crate) struct Subscriber(Mutex<Option<stream::Subscriber>>);
+pub(crate) struct Subscriber {
+    stream: Mutex<Option<stream::Subscriber>>,
+    wait_when_full: bool,
+}
 
 /// Listens to a stream of tensors that another process publishes.
 ///
@@ -30,8 +37,18 @@ pub(crate) struct Subscriber(Mutex<Option<stream::Subscriber>>);
 /// wait: seconds to wait for the producer, if it is not there yet.
 /// follow: when the stream ends, wait for the next producer of that name.
 /// directory: of the sockets, if not that of the system.
+/// wait_when_full: wait for the next frame also while all credits are held, because another thread
+/// lets go of frames.
+/// producer_uid: a user whose streams are accepted, besides this user, root, the owner of the
+/// directory and this group.
+/// memory_limit: how many bytes of the producer's memory may be mapped at one time, and
+/// descriptor_limit: how many memories; half of what the machine and this process have if not said.
 #[pyfunction]
-#[pyo3(signature = (name, *, credits=None, wait=0.0, follow=false, directory=None))]
+#[pyo3(signature = (
+    name, *, credits=None, wait=0.0, follow=false, directory=None, wait_when_full=false,
+    producer_uid=None, memory_limit=None, descriptor_limit=None
+))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn subscribe(
     py: Python<'_>,
     name: &str,
@@ -39,9 +56,23 @@ pub(crate) fn subscribe(
     wait: f64,
     follow: bool,
     directory: Option<PathBuf>,
+    wait_when_full: bool,
+    producer_uid: Option<u32>,
+    memory_limit: Option<usize>,
+    descriptor_limit: Option<usize>,
 ) -> Answer<Subscriber> {
     let (wait, began) = (seconds(wait)?, Instant::now());
-    let mut builder = stream::Subscriber::builder(name).follow(follow);
+    let mut builder =
+        stream::Subscriber::builder(name).follow(follow).wait_when_full(wait_when_full);
+    if let Some(uid) = producer_uid {
+        builder = builder.producer_uid(uid);
+    }
+    if let Some(bytes) = memory_limit {
+        builder = builder.memory_limit(bytes);
+    }
+    if let Some(descriptors) = descriptor_limit {
+        builder = builder.descriptor_limit(descriptors);
+    }
     if let Some(credits) = credits {
         builder = builder.credits(credits);
     }
@@ -51,10 +82,13 @@ pub(crate) fn subscribe(
     loop {
         let left = wait.saturating_sub(began.elapsed());
         let builder = builder.clone().wait(left.min(PATIENCE));
-        match py.detach(|| builder.open()) {
+        match gate::detach(py, || builder.open()) {
             // Signals are Python's in between.
             Err(error) if error.is_over() && began.elapsed() < wait => py.check_signals()?,
-            answer => return Ok(Subscriber(Mutex::new(Some(answer?)))),
+            answer => {
+                let stream = Mutex::new(Some(answer?));
+                return Ok(Subscriber { stream, wait_when_full });
+            }
         }
     }
 }
@@ -67,7 +101,7 @@ pub(crate) fn stat<'py>(
     name: &str,
     directory: Option<PathBuf>,
 ) -> Answer<Bound<'py, PyDict>> {
-    let report = py.detach(|| match directory {
+    let report = gate::detach(py, || match directory {
         Some(directory) => stream::stat_in(directory, name),
         None => stream::stat(name),
     })?;
@@ -132,15 +166,37 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Subscriber {
     fn with<T>(&self, work: impl FnOnce(&mut stream::Subscriber) -> T) -> Answer<T> {
         let closed = || PyRuntimeError::new_err("the subscriber is closed");
-        Ok(locked(&self.0).as_mut().map(work).ok_or_else(closed)?)
+        Ok(locked(&self.stream).as_mut().map(work).ok_or_else(closed)?)
+    }
+
+    /// No frame can come until one is let go of: an error if that would be waited for without end,
+    /// a warning if another thread may be about to do it.
+    fn warn_full(&self, py: Python<'_>, timeout: Option<Duration>) -> Answer<()> {
+        let (name, credits) = self.with(|it| (it.name().to_owned(), it.credits()))?;
+        let full = stream::Error::AllHeld { name, credits };
+        if timeout.is_none() {
+            return Err(full.into());
+        }
+        let text = CString::new(full.to_string()).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+        Ok(())
     }
 
     /// The next frame, for which Python's signals may be raised in between; none after `timeout`.
     fn wait_for(&self, py: Python<'_>, timeout: Option<Duration>) -> Answer<Option<stream::Frame>> {
         let mut left = timeout;
+        if timeout != Some(Duration::ZERO) && !self.wait_when_full {
+            // Then only the end of the stream can be here.
+            let (here, full) = gate::detach(py, || self.with(|it| (it.try_next(), it.is_full())))?;
+            match here? {
+                Some(frame) => return Ok(Some(frame)),
+                None if full => self.warn_full(py, timeout)?,
+                None => {}
+            }
+        }
         loop {
             let now = left.map_or(PATIENCE, |left| left.min(PATIENCE));
-            if let Some(frame) = py.detach(|| self.with(|it| it.next(now)))?? {
+            if let Some(frame) = gate::detach(py, || self.with(|it| it.next(now)))?? {
                 return Ok(Some(frame));
             }
             py.check_signals()?;
@@ -168,13 +224,21 @@ impl Subscriber {
         self.with(|it| it.credits())
     }
 
-    /// Frames that did not come because no credit was left.
+    /// Frames that are held at this moment: their tensors and what was made of them.
+    #[getter]
+    fn held(&self) -> Answer<usize> {
+        self.with(|it| it.held())
+    }
+
+    /// Frames that did not come because no credit was left, up to this moment.
     #[getter]
     fn dropped(&self) -> Answer<u64> {
         self.with(|it| it.dropped())
     }
 
     /// The next frame; None if none comes in `timeout` seconds, which is forever if it is None.
+    /// While all frames that may be held are, that is a BufferError without a timeout and a
+    /// RuntimeWarning with one, unless the subscriber waits when it is full.
     #[pyo3(signature = (timeout=None))]
     fn next(&self, py: Python<'_>, timeout: Option<f64>) -> Answer<Option<Frame>> {
         let timeout = timeout.map(seconds).transpose()?;
@@ -183,7 +247,7 @@ impl Subscriber {
 
     /// The newest frame that is there; None if there is none. Older ones are given back.
     fn latest(&self, py: Python<'_>) -> Answer<Option<Frame>> {
-        let frame = py.detach(|| self.with(stream::Subscriber::latest))??;
+        let frame = gate::detach(py, || self.with(stream::Subscriber::latest))??;
         frame.map(|frame| Frame::new(py, frame)).transpose()
     }
 
@@ -195,7 +259,7 @@ impl Subscriber {
 
     /// Ends the subscription; frames that are held stay valid.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(locked(&self.0).take()));
+        gate::detach(py, || drop(locked(&self.stream).take()));
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -221,20 +285,28 @@ impl Subscriber {
     }
 }
 
-/// A tensor that came, and what the producer said of it.
-#[pyclass(module = "tenure", frozen, get_all)]
+/// A tensor that came, and what the producer said of it. Taken as an array it is its tensor:
+/// `numpy.asarray(frame)`, `torch.from_dlpack(frame)`.
+#[pyclass(module = "tenure", frozen)]
 pub(crate) struct Frame {
     /// The tensor, to be read only.
-    tensor: Py<Tensor>,
+    #[pyo3(get)]
+    pub(crate) tensor: Py<Tensor>,
     /// The frame's number in the stream.
+    #[pyo3(get)]
     sequence: u64,
     /// When it was taken, in seconds of the clock `CLOCK_MONOTONIC`; None if the producer did not say.
+    #[pyo3(get)]
     timestamp: Option<f64>,
-    /// Seconds since it was published.
-    age: f64,
+    /// Seconds from when it was published until it was received here.
+    #[pyo3(get)]
+    pub(crate) latency: f64,
+    pub(crate) received: Instant,
     /// Frames before this one that did not come.
+    #[pyo3(get)]
     dropped: u64,
     /// What else the producer sent.
+    #[pyo3(get)]
     blob: Py<PyBytes>,
 }
 
@@ -243,7 +315,8 @@ impl Frame {
         Ok(Frame {
             sequence: frame.sequence(),
             timestamp: frame.timestamp().map(|time| time.as_secs_f64()),
-            age: frame.age().as_secs_f64(),
+            latency: frame.age().as_secs_f64(),
+            received: Instant::now(),
             dropped: frame.dropped(),
             blob: PyBytes::new(py, frame.blob()).unbind(),
             tensor: Py::new(py, Tensor::new(frame.into_tensor()))?,

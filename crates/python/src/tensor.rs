@@ -8,17 +8,19 @@ use std::sync::OnceLock;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi::Py_buffer;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyMemoryView, PyTuple};
 use tenure::{DType, LogicalMemorySpace, TensorDyn};
 
 use crate::buffer::{self, Shown};
 use crate::dlpack::{self, Device};
 use crate::fail::Answer;
 use crate::fence::Fence;
+use crate::list::List;
 use crate::mapped::Mapped;
 use crate::place::{self, Place};
-use crate::{capsule, exchange, index, interface, pending, share, words};
+use crate::{capsule, exchange, gate, index, interface, pending, share, words};
 
 /// Elements of one type in some memory.
 ///
@@ -34,11 +36,14 @@ pub(crate) struct Tensor {
     pub(crate) tensor: TensorDyn,
     /// What `__array_interface__` gave an address of, which holds for as long as the object.
     addressed: OnceLock<Shown>,
+    /// The same for buffers of what is read only: torch.frombuffer keeps the object that it got an
+    /// address of, but not the buffer, and the pages are that buffer's.
+    lent: OnceLock<Shown>,
 }
 
 impl Tensor {
     pub(crate) fn new(tensor: TensorDyn) -> Tensor {
-        Tensor { tensor, addressed: OnceLock::new() }
+        Tensor { tensor, addressed: OnceLock::new(), lent: OnceLock::new() }
     }
 }
 
@@ -52,7 +57,7 @@ impl<'py> FromPyObject<'_, 'py> for Shape {
         if let Ok(dim) = given.extract::<i64>() {
             return Ok(Shape(vec![dimension(dim)?]));
         }
-        let dims: Vec<i64> = given.extract().map_err(|_| {
+        let List::<i64>(dims) = given.extract().map_err(|_: PyErr| {
             PyTypeError::new_err(format!("a shape is a sequence of numbers, not {given:?}"))
         })?;
         Ok(Shape(dims.into_iter().map(dimension).collect::<PyResult<_>>()?))
@@ -78,9 +83,11 @@ impl Tensor {
     ) -> Answer<Tensor> {
         let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
         let made = match place::memory(memory, None)? {
-            Place::Memory(memory) => py.detach(|| TensorDyn::new(&shape.0, dtype, memory, name)),
+            Place::Memory(memory) => {
+                gate::detach(py, || TensorDyn::new(&shape.0, dtype, memory, name))
+            }
             Place::Made(allocator) => {
-                py.detach(|| TensorDyn::new_in(allocator.as_ref(), &shape.0, dtype, name))
+                gate::detach(py, || TensorDyn::new_in(allocator.as_ref(), &shape.0, dtype, name))
             }
         };
         Ok(Tensor::new(made?))
@@ -102,10 +109,10 @@ impl Tensor {
         let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
         let format = words::format(format)?;
         let made = match place::memory(memory, None)? {
-            Place::Memory(memory) => {
-                py.detach(|| TensorDyn::image(width, height, format, dtype, None, memory, name))
-            }
-            Place::Made(made) => py.detach(|| {
+            Place::Memory(memory) => gate::detach(py, || {
+                TensorDyn::image(width, height, format, dtype, None, memory, name)
+            }),
+            Place::Made(made) => gate::detach(py, || {
                 TensorDyn::image_in(made.as_ref(), width, height, format, dtype, None, name)
             }),
         };
@@ -222,7 +229,7 @@ impl Tensor {
         memory: Option<&str>,
     ) -> Answer<Tensor> {
         let place = place::place(place, memory, Some(&self.tensor))?;
-        Ok(Tensor::new(py.detach(|| self.tensor.to(place.to()))?))
+        Ok(Tensor::new(gate::detach(py, || self.tensor.to(place.to()))?))
     }
 
     /// As `to`, while the program goes on: a tensor, and a `Fence` that is done when the tensor has
@@ -235,7 +242,7 @@ impl Tensor {
         memory: Option<&str>,
     ) -> Answer<(Tensor, Fence)> {
         let place = place::place(place, memory, Some(&self.tensor))?;
-        let (copy, fence) = py.detach(|| self.tensor.to_later(place.to()))?;
+        let (copy, fence) = gate::detach(py, || self.tensor.to_later(place.to()))?;
         let fence = Fence::of_copies(&[(copy.share(), self.tensor.share())], fence)?;
         Ok((Tensor::new(copy), fence))
     }
@@ -244,7 +251,7 @@ impl Tensor {
     /// shape and element type, into this one. Either may be on a device.
     fn copy_from(&self, py: Python<'_>, source: &Bound<'_, PyAny>) -> Answer<()> {
         let source = dlpack::from_dlpack(source, None, None)?;
-        Ok(py.detach(|| self.tensor.copy_from(&source.tensor))?)
+        Ok(gate::detach(py, || self.tensor.copy_from(&source.tensor))?)
     }
 
     /// Begins `copy_from`, and gives a `Fence` that is done when the elements are copied. Views of
@@ -252,7 +259,7 @@ impl Tensor {
     /// Between memories that the CPU reaches the copy is done at once.
     fn copy_from_later(&self, py: Python<'_>, source: &Bound<'_, PyAny>) -> Answer<Fence> {
         let source = dlpack::from_dlpack(source, None, None)?;
-        let fence = py.detach(|| self.tensor.copy_from_later(&source.tensor))?;
+        let fence = gate::detach(py, || self.tensor.copy_from_later(&source.tensor))?;
         Fence::of_copies(&[(self.tensor.share(), source.tensor.share())], fence)
     }
 
@@ -281,6 +288,12 @@ impl Tensor {
     #[pyo3(signature = (*, timeout=None))]
     fn map_read(&self, timeout: Option<f64>) -> Answer<Mapped> {
         Mapped::of(&self.tensor, true, timeout)
+    }
+
+    /// A copy of the elements as bytes, in the order of their indices and without gaps.
+    fn tobytes<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
+        let mapped = Bound::new(py, Mapped::of(&self.tensor, true, None)?)?;
+        Ok(PyMemoryView::from(mapped.as_any())?.call_method0(intern!(py, "tobytes"))?)
     }
 
     /// Type and number of the device that the memory is on, in DLPack's codes.
@@ -315,7 +328,12 @@ impl Tensor {
         view: *mut Py_buffer,
         flags: c_int,
     ) -> Answer<()> {
-        let shown = Shown::elements(slf.py(), &slf.get().tensor, false, None)?;
+        let Tensor { tensor, lent, .. } = slf.get();
+        let shown = Shown::elements(slf.py(), tensor, false, None)?;
+        if lent.get().is_none() && !tensor.is_writable()? {
+            let keep = Shown::elements(slf.py(), tensor, false, None)?;
+            lent.get_or_init(|| keep);
+        }
         // SAFETY: by the caller's promise.
         unsafe { shown.give(slf.into_any(), view, flags) }
     }

@@ -1,6 +1,6 @@
 //! What Python says in words: element types, memories, pixel formats, whose a device is.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use tenure::memory::DeviceVendor;
@@ -29,14 +29,25 @@ const NUMPY: [(&str, DType); 17] = [
     ("float4_e2m1fn", DType::F4E2M1),
 ];
 
-/// `"f32"`, `"float32"`, `numpy.dtype("float32")` or `numpy.float32`.
+/// `"f32"`, `"float32"`, `"<f4"`, `numpy.dtype("float32")` or `numpy.float32`. Elements are in the
+/// byte order of this machine, and a type of the other one is refused.
 pub(crate) fn dtype(given: &Bound<'_, PyAny>) -> Answer<DType> {
     let word = if let Ok(word) = given.cast::<PyString>() {
-        word.to_string()
+        let word = word.to_str()?;
+        if let Some(dtype) = typestr(word)? {
+            return Ok(dtype);
+        }
+        word.to_owned()
     } else if let Ok(class) = given.cast::<PyType>() {
         class.name()?.to_string()
     } else if let Ok(name) = given.getattr("name") {
-        name.str()?.to_string()
+        // A dtype of numpy says its byte order apart from its name.
+        if let Ok(order) = given.getattr("byteorder")
+            && let Ok(order) = order.extract::<char>()
+        {
+            check_order(order, &given.str()?.to_string_lossy())?;
+        }
+        name.str()?.to_string_lossy().into_owned()
     } else {
         let kind = given.get_type().name()?.to_string();
         let message = format!("an element type is a word like \"f32\", not an object of {kind}");
@@ -46,6 +57,53 @@ pub(crate) fn dtype(given: &Bound<'_, PyAny>) -> Answer<DType> {
         Some(row) => Ok(row.1),
         None => Ok(word.parse()?),
     }
+}
+
+/// The order of this machine and the other one, as numpy and Python's `struct` write them.
+const ORDERS: [(char, &str); 2] = match cfg!(target_endian = "little") {
+    true => [('<', "little-endian"), ('>', "big-endian")],
+    false => [('>', "big-endian"), ('<', "little-endian")],
+};
+
+/// Refuses the byte order of other machines.
+fn check_order(order: char, given: &str) -> Answer<()> {
+    let [(_, ours), (other, theirs)] = ORDERS;
+    // `!` is `struct`'s word for the order of networks, which is big-endian.
+    let order = if order == '!' { '>' } else { order };
+    if order != other {
+        return Ok(());
+    }
+    let message = format!(
+        "{given} is {theirs}, and elements are in the order of this machine, {ours}: convert the \
+         array with a.astype(a.dtype.newbyteorder(\"=\"))"
+    );
+    Err(PyValueError::new_err(message).into())
+}
+
+/// The type that a word like `"<f4"` means, as `__array_interface__` and npy files have them;
+/// `None` for other words.
+fn typestr(word: &str) -> Answer<Option<DType>> {
+    let mut letters = word.chars();
+    let Some(order @ ('<' | '>' | '=' | '|' | '@' | '!')) = letters.next() else {
+        return Ok(None);
+    };
+    check_order(order, &format!("{word:?}"))?;
+    let dtype = match letters.as_str() {
+        "b1" | "?" => DType::Bool,
+        "u1" => DType::U8,
+        "i1" => DType::I8,
+        "u2" => DType::U16,
+        "i2" => DType::I16,
+        "u4" => DType::U32,
+        "i4" => DType::I32,
+        "u8" => DType::U64,
+        "i8" => DType::I64,
+        "f2" => DType::F16,
+        "f4" => DType::F32,
+        "f8" => DType::F64,
+        _ => return Ok(None),
+    };
+    Ok(Some(dtype))
 }
 
 /// A word, or `None` for an automatic choice.

@@ -339,8 +339,20 @@ def test_pools_of_main_memory():
         assert pool.tensor((16,)).memory == "shm"
     assert pool.report()["hits"] == 2
     assert Tensor((4,)).to(pool).memory == "shm"
+    with pytest.raises(MemoryError, match="limited to 1048576 bytes"):
+        pool.tensor((5 << 19,), "u8")
+    kept = pool.tensor((600_000,), "u8")
+    with pytest.raises(MemoryError, match="in use"):
+        pool.tensor((600_000,), "u8")
+    del kept
+    assert pool.tensor((1 << 20,), "u8").nbytes == 1 << 20
     with pytest.raises(ValueError):
         tenure.Pool("ram")
+
+
+def test_more_than_the_machine_has_is_refused():
+    with pytest.raises(MemoryError, match="1099511627776 bytes"):
+        Tensor((1 << 40,), "u8", memory="mem")
 
 
 def test_threads_open_one_device(device):

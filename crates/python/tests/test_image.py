@@ -1,5 +1,7 @@
 """Pictures, from Python."""
 
+import multiprocessing
+
 import numpy as np
 import pytest
 
@@ -63,3 +65,29 @@ def test_picture_files(tmp_path):
         tenure.read_image(tmp_path / "absent.png")
     with pytest.raises(ValueError, match="png"):
         tenure.save_image(tmp_path / "x.bmp", picture)
+
+
+def convert_all(processors):
+    source, target = Tensor.image(640, 640, "rgb"), Tensor.image(320, 320, "rgb")
+    for processor in processors:
+        processor.convert(source, target)
+    ImageProcessor(threads=3).convert(source, target)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_processors_survive_a_fork():
+    # Threads stay behind in the parent; a child that needs them would hang or panic.
+    processors = [ImageProcessor(engines=["cpu"], threads=3), ImageProcessor(engines=["cpu"])]
+    convert_all(processors)
+
+    def work():
+        convert_all(processors)
+        processors.clear()
+
+    child = multiprocessing.get_context("fork").Process(target=work)
+    child.start()
+    child.join(60)
+    hangs = child.exitcode is None
+    child.kill()
+    assert not hangs and child.exitcode == 0
+    convert_all(processors)

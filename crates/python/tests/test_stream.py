@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import select
 import signal
+import threading
 import time
 
 import numpy as np
@@ -81,12 +82,19 @@ def test_a_failed_block_publishes_nothing(here):
         assert np.asarray(subscriber.next(5).tensor)[0] == 9
 
 
-def test_what_could_still_be_written_is_not_published(here):
-    with tenure.Publisher("cam", (2,), "u8", directory=here) as publisher:
+def test_arrays_that_are_kept_do_not_use_up_frames(here):
+    with tenure.Publisher("cam", (2,), "u8", claims=1, directory=here) as publisher:
+        subscriber = tenure.subscribe("cam", directory=here)
         kept = []
-        with pytest.raises(BufferError, match="not published"):
+        for index in range(5):
+            with pytest.raises(ZeroDivisionError), publisher.frame() as view:
+                kept.append(np.asarray(view))
+                kept[-1][:] = 1 // 0
             with publisher.frame() as view:
                 kept.append(np.asarray(view))
+                kept[-1][:] = index
+            assert np.asarray(subscriber.next(5).tensor).tolist() == [index, index]
+        assert [array.tolist() for array in kept[1::2]] == [[n, n] for n in range(5)]
 
 
 def test_held_frames_outlive_a_producer_that_was_killed(here):
@@ -231,3 +239,92 @@ def test_a_forked_process_ends_nothing(here):
         assert bytes(np.asarray(subscriber.next(timeout=60).tensor)) == b"efgh"
         assert bytes(np.asarray(frame.tensor)) == b"abcd"
         assert tenure.streams(directory=here) == ["cam"]
+
+
+def test_holding_every_frame_and_asking_for_more_is_said(here):
+    publisher = tenure.Publisher("full", (4,), "u8", directory=here)
+    subscriber = tenure.subscribe("full", directory=here)
+
+    def publish():
+        with publisher.frame() as view:
+            view[0] = 1
+
+    kept = []
+    publish()
+    with pytest.raises(BufferError, match="all 3 frames.*drop one.*wait_when_full=True"):
+        for tensor in subscriber:
+            kept.append(tensor)
+            publish()
+    assert (len(kept), subscriber.held, subscriber.dropped) == (3, 3, 1)
+    with pytest.raises(BufferError):
+        subscriber.next()
+    with pytest.warns(RuntimeWarning, match="all 3 frames"):
+        assert subscriber.next(timeout=0.01) is None
+    assert subscriber.next(timeout=0) is None and subscriber.latest() is None
+    for lost in range(2, 5):
+        publish()
+        assert subscriber.dropped == lost
+    kept.clear()
+    publish()
+    assert subscriber.next().dropped == 4
+
+
+def test_another_thread_may_let_go(here):
+    publisher = tenure.Publisher("full", (4,), "u8", directory=here)
+    subscriber = tenure.subscribe("full", credits=1, wait_when_full=True, directory=here)
+    with publisher.frame() as view:
+        view[0] = 1
+    kept = [subscriber.next()]
+
+    def let_go():
+        kept.clear()
+        with publisher.frame() as view:
+            view[0] = 2
+
+    timer = threading.Timer(0.05, let_go)
+    timer.start()
+    assert np.asarray(subscriber.next().tensor)[0] == 2
+    timer.join()
+
+
+def test_frames_are_as_declared(here):
+    publisher = tenure.Publisher("q", (4,), "u8", directory=here)
+    for wrong in [tenure.Tensor((5,), "u8", "shm"), tenure.Tensor((4,), "f32", "shm")]:
+        for copy in [False, True]:
+            with pytest.raises(ValueError, match=r"declared as u8 \[4\].*strict=False"):
+                publisher.publish(wrong, copy=copy)
+    publisher.publish(tenure.Tensor((4,), "u8", "shm"))
+    publisher.close()
+    for free in [{"shape": (4,), "dtype": "u8", "strict": False}, {}]:
+        with tenure.Publisher("q", directory=here, **free) as publisher:
+            publisher.publish(tenure.Tensor((5,), "f32", "shm"))
+
+
+def test_a_frame_grows_older(here):
+    publisher = tenure.Publisher("cam", (4,), "u8", directory=here)
+    subscriber = tenure.subscribe("cam", directory=here)
+    with publisher.frame() as view:
+        view[0] = 1
+    frame = subscriber.next()
+    first = frame.age
+    assert 0 <= frame.latency <= first
+    time.sleep(0.01)
+    assert frame.age - first >= 0.01
+    assert frame.latency <= first
+
+
+def test_directories_of_others_are_refused(here):
+    here.chmod(0o777)
+    with pytest.raises(PermissionError, match="0777"):
+        tenure.Publisher("cam", (4,), directory=here)
+    with pytest.raises(PermissionError, match="0777"):
+        tenure.subscribe("cam", directory=here)
+
+
+def test_memory_is_limited(here):
+    publisher = tenure.Publisher("cam", (1 << 16,), "u8", directory=here)
+    subscriber = tenure.subscribe("cam", directory=here, memory_limit=1 << 15)
+    with publisher.frame() as view:
+        view[0] = 1
+    with pytest.raises(MemoryError, match="memory_limit"):
+        subscriber.next(5)

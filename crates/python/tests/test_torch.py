@@ -198,3 +198,46 @@ def test_loaded_weights_compute(tmp_path):
         layer.bias.set_(torch.from_dlpack(loaded["bias"]))
         x = torch.randn(3, 4)
         assert torch.equal(layer(x), torch.nn.functional.linear(x, weights, bias))
+
+
+@pytest.mark.filterwarnings("ignore:The given buffer is not writable")
+def test_torch_writes_into_a_frame_and_nobody_sees_it(tmp_path):
+    """torch ignores that memory is read-only, by every way to it."""
+    ways = [lambda frame: torch.frombuffer(frame, dtype=torch.uint8)]
+    if READS_VERSIONS:
+        ways.append(torch.from_dlpack)
+    with tenure.Publisher("cam", (1 << 18,), "u8", directory=tmp_path) as publisher:
+        one = tenure.subscribe("cam", directory=tmp_path)
+        other = tenure.subscribe("cam", directory=tmp_path)
+        for index in range(8):
+            with publisher.frame() as view:
+                kept = torch.frombuffer(view, dtype=torch.uint8)
+                kept.fill_(index)
+            kept.add_(100)
+            frame, beside = one.next(5).tensor, other.next(5).tensor
+            for way in ways:
+                x = way(frame)
+                x.add_(1)
+                assert x[0] in (index + 1, index + 2)
+                assert torch.frombuffer(beside, dtype=torch.uint8).unique().tolist() == [index]
+                assert set(bytes(memoryview(frame.to("mem")))) == {index}
+            assert kept.unique().tolist() == [index + 100]
+
+
+@pytest.mark.skipif(not READS_VERSIONS, reason="this torch does not read DLPack 1.0")
+def test_torch_writes_into_a_published_tensor_and_no_consumer_sees_it(tmp_path):
+    publisher = tenure.Publisher("any", directory=tmp_path)
+    subscriber = tenure.subscribe("any", directory=tmp_path)
+    t = Tensor((1 << 18,), "u8", "shm")
+    x = torch.from_dlpack(t)
+    for index in range(4):
+        x.fill_(index)
+        publisher.publish(t)
+        x.add_(100)
+        assert set(bytes(memoryview(subscriber.next(5).tensor))) == {index}
+    del x
+    gc.collect()
+    publisher.publish(t)
+    frame = subscriber.next(5).tensor
+    torch.from_dlpack(t).add_(1)
+    assert set(bytes(memoryview(frame))) == {103}

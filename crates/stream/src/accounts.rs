@@ -234,6 +234,11 @@ impl<L> Accounts<L> {
         if self.owned() <= self.wanted() {
             return None;
         }
+        self.vacate()
+    }
+
+    /// A free slot, needed or not; its memory is to be dropped.
+    pub(crate) fn vacate(&mut self) -> Option<usize> {
         let free = |slot: &Slot| !slot.borrowed && slot.state == State::Free;
         let index = self.slots.iter().position(free)?;
         self.slots.get_mut(index)?.state = State::Vacant;

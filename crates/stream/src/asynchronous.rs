@@ -45,12 +45,18 @@ impl AsyncSubscriber {
     /// The next frame.
     ///
     /// # Errors
-    /// As [`Subscriber::next`]. A stream that ends is an error here, also for a subscriber that
+    /// As [`Subscriber::next`] without a limit: [`Error::AllHeld`] at once if all frames that may be
+    /// held are, unless the subscriber was built to
+    /// [`wait_when_full`](crate::SubscriberBuilder::wait_when_full) because other tasks drop them.
+    /// A stream that ends is an error here, also for a subscriber that
     /// was built to follow.
     pub async fn next(&mut self) -> Result<Frame> {
         loop {
             if let Some(frame) = self.subscriber.try_next()? {
                 return Ok(frame);
+            }
+            if self.subscriber.would_hang() {
+                return Err(self.subscriber.all_held());
             }
             let ready = self.ready.readable().await;
             ready.map_err(|cause| Error::system("waiting for a frame", cause))?;

@@ -1,14 +1,20 @@
 //! Where streams are found: a directory of sockets, and their names.
 
+mod trust;
+
+use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 
 use crate::{Error, Result};
+
+pub(crate) use trust::Trusted;
+use trust::refused;
 
 /// Environment variable that names the directory; for tests and containers.
 pub const VARIABLE: &str = "TENURE_STREAM_DIR";
@@ -26,6 +32,11 @@ const SLASH: &str = "+";
 /// The directory in which this process looks for streams and puts its own: `$TENURE_STREAM_DIR`,
 /// `$XDG_RUNTIME_DIR/tenure`, `/run/tenure` if that is there or this user can make it, and
 /// `/tmp/tenure-UID` otherwise, which must be this user's alone.
+///
+/// Whatever names it, a directory is used only if it belongs to this user or root, or root made it
+/// for another user (its parent is root's and nobody else can write that), and if others cannot
+/// replace what is in it: its mode has neither `g+w` nor `o+w`, or the sticky bit besides. A machine
+/// whose users publish for each other has a `/run/tenure` of mode 1777, or 1770 with a group.
 pub fn directory() -> PathBuf {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set(VARIABLE)
@@ -51,7 +62,7 @@ fn check_private(path: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(path)?;
     let refuse = |what: String| {
         let why = format!("{what}, where a directory that only this user can open was expected");
-        Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+        Err(refused(why))
     };
     if !found.is_dir() {
         return refuse("it is no directory".to_owned());
@@ -109,32 +120,31 @@ impl Place {
         &self.directory
     }
 
-    fn file(&self, ending: &str) -> PathBuf {
-        self.directory.join(self.name.replace('/', SLASH) + ending)
+    fn file(&self, ending: &str) -> OsString {
+        (self.name.replace('/', SLASH) + ending).into()
+    }
+
+    /// The name of the socket in its directory.
+    pub(crate) fn socket_name(&self) -> OsString {
+        self.file(".sock")
+    }
+
+    /// The name of the lock that the producer holds.
+    pub(crate) fn lock_name(&self) -> OsString {
+        self.file(".lock")
     }
 
     /// The socket that consumers connect to.
     pub(crate) fn socket(&self) -> Result<PathBuf> {
-        let path = self.file(".sock");
-        // The longest of the names that sockets are bound to.
-        if self.file(".sock.new").as_os_str().len() > LONGEST_PATH {
-            return Err(Error::PathTooLong { path, limit: LONGEST_PATH - ".new".len() });
+        let path = self.directory.join(self.socket_name());
+        if path.as_os_str().len() > LONGEST_PATH {
+            return Err(Error::PathTooLong { path, limit: LONGEST_PATH });
         }
         Ok(path)
     }
 
-    /// Where the socket is bound before it is put in its place.
-    pub(crate) fn new_socket(&self) -> PathBuf {
-        self.file(".sock.new")
-    }
-
-    /// The lock that the producer holds.
-    pub(crate) fn lock(&self) -> PathBuf {
-        self.file(".lock")
-    }
-
-    /// Makes the directory if it is not there.
-    pub(crate) fn make_directory(&self) -> Result<()> {
+    /// Opens the directory, and makes it if it is not there.
+    pub(crate) fn make_directory(&self) -> Result<Trusted> {
         let path = &self.directory;
         // A directory of the machine is for all users, one of a user for that user.
         let mode = if path == Path::new(MACHINE) { 0o755 } else { 0o700 };
@@ -142,37 +152,34 @@ impl Place {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             answer => answer,
         };
-        made.and_then(|()| check(path))
+        made.and_then(|()| open(path, None))
             .map_err(|cause| Error::Directory { path: path.clone(), cause })
     }
 
-    /// An error if somebody else may have put a socket into the directory of this user.
-    pub(crate) fn check_directory(&self) -> Result<()> {
-        match check(&self.directory) {
+    /// Opens the directory to look for a socket, which the user `also` may have put there; `None`
+    /// if it does not exist.
+    pub(crate) fn open_directory(&self, also: Option<u32>) -> Result<Option<Trusted>> {
+        match open(&self.directory, also) {
+            Ok(directory) => Ok(Some(directory)),
             // Then there are no streams either.
-            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-                Err(Error::Directory { path: self.directory.clone(), cause })
-            }
-            _ => Ok(()),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(cause) => Err(Error::Directory { path: self.directory.clone(), cause }),
         }
     }
 }
 
-/// What was named by somebody is believed; what this program chose in a place that is open to
-/// everybody is looked at.
-fn check(directory: &Path) -> io::Result<()> {
-    if directory == of_user() { check_private(directory) } else { Ok(()) }
-}
-
-/// Makes a file accessible to these users.
-pub(crate) fn set_mode(path: &Path, mode: u32) -> Result<()> {
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
-        .map_err(|cause| Error::system("setting the access mode of the socket", cause))
+/// Opens a directory that is safe to use. One that this program chose in a place that is open to
+/// everybody must be this user's alone.
+fn open(directory: &Path, also: Option<u32>) -> io::Result<Trusted> {
+    if directory == of_user() {
+        check_private(directory)?;
+    }
+    Trusted::open(directory, also)
 }
 
 /// The names of the streams that have a socket in `directory`, in order.
 pub(crate) fn names(directory: &Path) -> Result<Vec<String>> {
-    let entries = match check(directory).and_then(|()| fs::read_dir(directory)) {
+    let entries = match open(directory, None).and_then(|_| fs::read_dir(directory)) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
         Err(cause) => return Err(Error::Directory { path: directory.to_owned(), cause }),
@@ -189,6 +196,8 @@ pub(crate) fn names(directory: &Path) -> Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

@@ -94,6 +94,63 @@ pub enum Error {
         /// Frames that it could hold.
         credits: usize,
     },
+    /// The producer is of a user that is not trusted.
+    #[error(
+        "stream `{name}` at {} is published by user {uid}, who is neither this user, root, the \
+         owner of the directory nor of this group: if that is right, subscribe with \
+         `producer_uid({uid})`", path.display()
+    )]
+    Producer {
+        /// The stream.
+        name: String,
+        /// Its socket.
+        path: PathBuf,
+        /// Who publishes it.
+        uid: u32,
+    },
+    /// All frames that a subscriber may hold are held, so no other can come.
+    #[error(
+        "all {credits} frames of stream `{name}` that this subscriber may hold are still held, so \
+         no other can come: drop one, ask for more `credits`, or build the subscriber to \
+         `wait_when_full` if another thread drops them"
+    )]
+    AllHeld {
+        /// The stream.
+        name: String,
+        /// Frames that it can hold.
+        credits: usize,
+    },
+    /// The memory of a frame is more than this subscriber takes.
+    #[error(
+        "a frame of stream `{name}` is in memory beyond what this subscriber keeps at one time: \
+         {bytes} bytes in {memories} memories, at most {byte_limit} in {memory_limit} are taken \
+         (raise `memory_limit` or `descriptor_limit`, see ulimit -n)"
+    )]
+    MemoryLimit {
+        /// The stream.
+        name: String,
+        /// Bytes that would be mapped.
+        bytes: usize,
+        /// The most bytes.
+        byte_limit: usize,
+        /// Memories that would be kept.
+        memories: usize,
+        /// The most memories.
+        memory_limit: usize,
+    },
+    /// A frame that does not look as the publisher declared.
+    #[error(
+        "frames of stream `{name}` are declared as {declared}, this one is {found}: open the \
+         publisher with `initial_spec` instead of `spec`, or without, if frames may differ"
+    )]
+    OtherSpec {
+        /// The stream.
+        name: String,
+        /// What frames look like.
+        declared: String,
+        /// What this one looks like.
+        found: String,
+    },
     /// The producer has claimed all the slots that it may.
     #[error(
         "{claimed} slots of stream `{name}` are claimed and not published, of {limit} that may be: \
@@ -124,10 +181,10 @@ pub enum Error {
         /// The stream.
         name: String,
     },
-    /// A claimed slot of which other handles exist.
+    /// A claimed slot that a copy or a device still works on.
     #[error(
-        "other handles to the slot's tensor exist (shares, views, guards, exports), which could \
-         write to it after it is published: drop them first. The frame was not published"
+        "a copy or a device still works on the slot's tensor, or another stream has published it: \
+         wait for its end first. The frame was not published"
     )]
     StillHeld,
     /// Something that does not fit a packet.

@@ -16,6 +16,10 @@ use crate::wire::{FrameHead, NONE};
 /// Its slot goes back to the producer when the last handle to the tensor is gone: the frame,
 /// tensors shared or viewed from it, their guards and exports. Until then nobody writes to it, and
 /// it stays valid if the producer dies.
+///
+/// Foreign code that writes to an export of it all the same, as torch does, changes pages of its
+/// own, which no other consumer, reader in Rust or later frame sees: see
+/// [`tenure_memory::Access::ExportRead`].
 pub struct Frame {
     came: Came,
 }

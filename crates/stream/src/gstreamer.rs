@@ -29,7 +29,6 @@ mod places;
 mod wire;
 
 use std::fmt;
-use std::fs;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixListener;
@@ -46,6 +45,7 @@ use tenure_memory::{Fence, Process, RawBuffer, TensorMemory};
 use self::client::{Client, Gone};
 use self::picture::Picture;
 use self::wire::NewBuffer;
+use crate::binding::{self, Identity};
 use crate::{Frame, Subscriber, socket};
 
 pub use builder::ListenerBuilder;
@@ -65,8 +65,8 @@ pub struct Listener {
     most: usize,
     frames_each: usize,
     path: PathBuf,
-    /// Which file the socket is, as long as nobody replaces it.
-    file: Option<(u64, u64)>,
+    /// Which file the socket is.
+    file: Identity,
     process: Process,
     socket: UnixListener,
     subscriber: Subscriber,
@@ -188,7 +188,8 @@ impl Listener {
 
     /// Lets pipelines in, as many as there are credits for.
     fn let_in(&mut self) {
-        loop {
+        // Others have their turn, however many come and go.
+        for _ in 0..AT_ONCE {
             let socket = match self.socket.accept() {
                 Ok((socket, _)) => socket,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -347,9 +348,10 @@ impl Drop for Listener {
     fn drop(&mut self) {
         // Somebody else may have put a socket there meanwhile, and a process that was forked off
         // has nothing to end.
-        let own = self.file.is_some_and(|file| builder::identity(&self.path) == Some(file));
-        if own && self.process.is_current() {
-            let _ = fs::remove_file(&self.path);
+        if self.process.is_current()
+            && let Ok((directory, name)) = builder::place_of(&self.path)
+        {
+            binding::remove(&directory, name, self.file);
         }
     }
 }

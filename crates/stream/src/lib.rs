@@ -34,6 +34,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Who may hurt whom
+//!
+//! - **Other users of the machine.** A directory of streams is used only if others cannot replace what
+//!   is in it (see [`directory`]); sockets are made out of their reach and appear with their mode. A
+//!   producer lets processes of its own user and group in, and whom
+//!   [`PublisherBuilder::allow`] allows. A consumer listens to producers of its own user, root, the
+//!   owner of the directory and its own group, and of [`SubscriberBuilder::producer_uid`].
+//!   In a sticky directory, whoever takes a name first has it.
+//! - **A producer that lies** is disconnected with an error. It can make a consumer hold no more frames
+//!   than credits were asked for, map no more than [`SubscriberBuilder::memory_limit`], keep no more
+//!   than [`SubscriberBuilder::descriptor_limit`] descriptors, and read no more elements than the
+//!   memory that it sent has bytes for; every call ends after bounded work. What is in a frame is the
+//!   producer's word alone, and so are its times and counts.
+//! - **A consumer that lies** is put out. It can hold no more than its credits, write nothing, and make
+//!   nobody wait.
+//! - **A process that was forked off** can drop what it inherited at any moment, and ends nothing.
+//!
+//! Not defended: what the same user's processes do to each other's files, and parents of the
+//! directory that somebody else can write.
+//!
 //! On systems other than Linux and Android only the pure parts exist.
 #![warn(
     clippy::expect_used,
@@ -53,11 +73,15 @@ pub mod wire;
 #[cfg(all(linux_like, feature = "async"))]
 mod asynchronous;
 #[cfg(linux_like)]
+mod binding;
+#[cfg(linux_like)]
 mod clock;
 #[cfg(linux_like)]
 mod directory;
 #[cfg(linux_like)]
 mod error;
+#[cfg(linux_like)]
+mod fill;
 #[cfg(linux_like)]
 mod frame;
 #[cfg(linux_like)]
@@ -68,6 +92,8 @@ mod list;
 mod patience;
 #[cfg(linux_like)]
 mod publisher;
+#[cfg(linux_like)]
+pub mod recording;
 #[cfg(linux_like)]
 mod report;
 #[cfg(linux_like)]
@@ -83,6 +109,8 @@ pub use asynchronous::AsyncSubscriber;
 pub use directory::{VARIABLE, check_name, directory};
 #[cfg(linux_like)]
 pub use error::{Error, Result};
+#[cfg(linux_like)]
+pub use fill::{Unfilled, fill};
 #[cfg(linux_like)]
 pub use frame::{Frame, Guarded};
 #[cfg(linux_like)]

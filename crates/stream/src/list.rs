@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::io::Errno;
+
 use crate::directory::{self, Place};
 use crate::patience::Patience;
 use crate::socket;
@@ -84,8 +86,12 @@ pub fn stat_in(directory: impl AsRef<Path>, name: &str) -> Result<StreamReport> 
 }
 
 fn ask_about(place: &Place, timeout: Duration) -> Result<StreamReport> {
-    let connection = ask(place, Request::Report, timeout)?;
-    let mut packet = vec![0; LONGEST_REPORT];
+    let connection = ask(place, Request::Report, timeout, None)?;
+    let mut packet = Vec::new();
+    packet
+        .try_reserve_exact(LONGEST_REPORT)
+        .map_err(|_| Error::system("making room for the report", Errno::NOMEM))?;
+    packet.resize(LONGEST_REPORT, 0);
     let name = || place.name.clone();
     let received = connection.receive(&mut packet, &mut Patience::new(timeout))?;
     let Some(received) = received else {
@@ -100,7 +106,9 @@ fn ask_about(place: &Place, timeout: Duration) -> Result<StreamReport> {
     }
     match Answer::decode(packet.get(..received.len).unwrap_or_default()) {
         Ok((Answer::Report, text)) => {
-            serde_json::from_slice(text).map_err(|cause| Error::Report { name: name(), cause })
+            let report: serde_json::Result<StreamReport> = serde_json::from_slice(text);
+            let report = report.map_err(|cause| Error::Report { name: name(), cause })?;
+            Ok(report.harmless())
         }
         Ok((Answer::Refused { reason }, _)) => Err(Error::Refused { name: name(), reason }),
         Ok(_) => refuse(Fault::Unknown { what: "answer to a report", found: 0 }),

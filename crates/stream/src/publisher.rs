@@ -11,6 +11,7 @@ mod parting;
 mod rate;
 mod reporting;
 mod service;
+mod tally;
 
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -22,7 +23,9 @@ use tenure_memory::{Process, TensorMemory};
 use tenure_tensor::{ElementKind, Tensor};
 
 use self::core::Core;
-use self::homes::{Borrowed, Home, Lent, Owned, describe, descriptors, memories};
+use self::homes::{
+    Borrowed, Home, Lent, Owned, check_shareable, describe, descriptors, memories, needs_copy, seal,
+};
 use self::service::Door;
 use crate::accounts::State;
 use crate::directory::Place;
@@ -83,6 +86,8 @@ pub struct Publisher {
 pub(crate) struct Shared {
     pub(crate) place: Place,
     memory: TensorMemory,
+    /// What every frame must look like, if that was declared.
+    declared: Option<Arc<Spec>>,
     incarnation: u64,
     core: Mutex<Core>,
     door: Door,
@@ -125,10 +130,14 @@ impl Publisher {
     /// left.
     ///
     /// # Errors
+    /// [`Error::OtherSpec`] if the publisher was built with another [`PublisherBuilder::spec`],
     /// [`Error::NoSlot`] if too many slots are claimed already, [`Error::DevicesBusy`] if devices
     /// of consumers do not come to an end with DMA-BUFs, and if there is no memory.
     pub fn claim_as(&mut self, spec: &Spec) -> Result<Slot> {
         self.shared.check_process()?;
+        if let Some(declared) = self.shared.declared.as_ref().filter(|it| !it.admits(spec)) {
+            return Err(self.shared.other_spec(declared, spec));
+        }
         let known = self.shared.with(|core| core.spec.clone());
         let spec = match known.filter(|known| **known == *spec) {
             Some(known) => known,
@@ -143,7 +152,11 @@ impl Publisher {
 
     /// Publishes a tensor that lives in memory which can be shared: a camera's frame, a frame of
     /// another stream, any tensor in shared memory or a DMA-BUF. Nothing is copied. Its memory is
-    /// kept, and kept from being written in this process, until the last consumer has let go.
+    /// kept, and kept from being written in this process, until the last consumer has let go:
+    /// what is exported of it meanwhile (an array of numpy, say) is to be read only.
+    ///
+    /// While foreign code has an export of it that can write, an array of numpy from before, a copy
+    /// is published instead: what is published does not change.
     ///
     /// Shared memory is sealed by this, for good: what is mapped for writing stays so, but nobody
     /// can map it for writing any more.
@@ -157,7 +170,9 @@ impl Publisher {
     /// ```
     ///
     /// # Errors
-    /// If the memory cannot be shared (heap), or somebody is writing to it.
+    /// [`Error::OtherSpec`] if the publisher was built with another [`PublisherBuilder::spec`]; if
+    /// the memory cannot be shared (heap) or is smaller than the elements (broadcast), or somebody
+    /// is writing to it.
     pub fn publish_tensor<E: ElementKind>(
         &mut self,
         tensor: &Tensor<E>,
@@ -166,13 +181,26 @@ impl Publisher {
         self.shared.check_process()?;
         meta.check()?;
         let tensor = tensor.to_dyn();
-        let memories = memories(&tensor)?;
+        if let Some(declared) =
+            self.shared.declared.as_ref().filter(|it| !it.admits_tensor(&tensor))
+        {
+            return Err(self.shared.other_spec(declared, &Spec::like(&tensor)?));
+        }
+        // Before the memory is sealed, which cannot be undone.
         let description = describe(&tensor)?;
+        let memories = memories(&tensor)?;
+        check_shareable(&memories)?;
+        let held = Borrowed::hold(&memories);
+        if needs_copy(&memories, &held) {
+            drop(held);
+            return self.publish_copy(&tensor, meta);
+        }
+        let held = held?;
+        seal(&memories)?;
         let descriptors = descriptors(&memories)?;
         // Somebody has to notice at once when a camera can have its buffer back.
         self.shared.door.listen_for_releases(&self.shared)?;
         self.shared.with(|core| {
-            let held = Borrowed::hold(&memories)?;
             let slot = borrowed_slot(core, &memories)?;
             let lent = Lent::new(&memories, tensor.memory());
             core.set_home(slot, Home::Borrowed(lent, Some(held)));
@@ -206,6 +234,29 @@ impl Publisher {
     /// by so many, and consumers see them as dropped. For streams that repeat another stream.
     pub fn skip(&mut self, frames: u64) {
         self.shared.with_own(|core| core.skip(frames));
+    }
+
+    /// Gives the memory of free slots back to the system; slots get memory again when frames are
+    /// published. What consumers hold stays with them. For streams that pause.
+    ///
+    /// ```
+    /// # use tenure_stream::{Meta, Publisher, Spec};
+    /// # use tenure_tensor::DType;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let builder = Publisher::builder("rare").directory(directory.path());
+    /// let mut publisher = builder.spec(Spec::tensor(DType::U8, &[1 << 20])?).open()?;
+    /// publisher.claim()?.publish(Meta::new())?;
+    /// assert!(publisher.stats().bytes() >= 1 << 20);
+    /// publisher.release_memory();
+    /// assert_eq!(publisher.stats().bytes(), 0);
+    /// publisher.claim()?.publish(Meta::new())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn release_memory(&mut self) {
+        self.shared.with_own(|core| {
+            core.hear_all();
+            core.vacate();
+        });
     }
 
     /// Says anew where the frames come from: see [`PublisherBuilder::origin`].
@@ -315,6 +366,11 @@ impl Shared {
         }
     }
 
+    fn other_spec(&self, declared: &Spec, found: &Spec) -> Error {
+        let (name, declared) = (self.place.name.clone(), declared.to_string());
+        Error::OtherSpec { name, declared, found: found.to_string() }
+    }
+
     /// Works under the lock, unless this process was forked off.
     fn with_own<T>(&self, work: impl FnOnce(&mut Core) -> T) -> Option<T> {
         self.process.is_current().then(|| self.with(work))
@@ -387,14 +443,19 @@ impl Shared {
             }
         }
         // Without the lock: it takes time.
-        let made = Arc::new(Owned::make(self.memory, spec, &self.place.name)?);
+        let made = Arc::new(self.make(spec)?);
         self.with(|core| core.install(slot, &made));
         Ok(made)
     }
 
+    /// New memory for a slot.
+    fn make(&self, spec: &Arc<Spec>) -> Result<Owned> {
+        Owned::make(self.memory, spec, &self.place.name)
+    }
+
     /// Publishes a slot that was claimed.
     fn publish(&self, slot: usize, owned: &Owned, meta: &Meta<'_>) -> Result<Receipt> {
-        let descriptor = owned.raw.descriptor()?;
+        let descriptor = owned.raw().descriptor()?;
         Ok(self.with(|core| core.send(slot, &owned.description, &[descriptor], meta)))
     }
 }

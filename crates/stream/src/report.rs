@@ -49,9 +49,21 @@ pub struct Origin {
 }
 
 impl StreamReport {
-    /// Bytes of all slots that have memory.
+    /// Without characters that terminals obey: its texts come from another process and are shown to
+    /// people.
+    pub(crate) fn harmless(mut self) -> StreamReport {
+        let frame = self.frame.as_mut();
+        let (dtype, format) =
+            frame.map_or((None, None), |frame| (Some(&mut frame.dtype), frame.format.as_mut()));
+        let origin = self.origin.as_mut().map(|origin| &mut origin.from);
+        let texts = [Some(&mut self.name), Some(&mut self.memory), dtype, format, origin];
+        texts.into_iter().flatten().for_each(|text| text.retain(|letter| !letter.is_control()));
+        self
+    }
+
+    /// Bytes of all slots that have memory, as the producer says.
     pub fn bytes(&self) -> usize {
-        self.slots.iter().map(|slot| slot.bytes).sum()
+        self.slots.iter().fold(0, |sum, slot| sum.saturating_add(slot.bytes))
     }
 }
 

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
+use rustix::fs::fstat;
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
@@ -30,7 +31,7 @@ fn make(flags: SocketFlags) -> Result<OwnedFd, Errno> {
 }
 
 /// A socket that listens at `path`, where nothing may be.
-pub(crate) fn listen_at(path: &Path) -> Result<OwnedFd, Errno> {
+pub(crate) fn listen_at(path: &Path) -> std::io::Result<OwnedFd> {
     let socket = make(SocketFlags::NONBLOCK)?;
     bind(&socket, &SocketAddrUnix::new(path)?)?;
     listen(&socket, BACKLOG)?;
@@ -48,6 +49,23 @@ pub(crate) fn connect_to(path: &Path, within: Duration) -> Result<OwnedFd, Errno
             Err(Errno::INTR) => {}
             answer => return answer.map(|()| socket),
         }
+    }
+}
+
+/// Which socket a descriptor stands for; 0 if that cannot be told.
+pub(crate) fn inode(socket: impl AsFd) -> u64 {
+    #[allow(clippy::useless_conversion, reason = "the width differs between architectures")]
+    fstat(socket).map_or(0, |found| u64::from(found.st_ino))
+}
+
+/// Closes a socket that a forked process inherited, if its descriptor still stands for it. The kernel
+/// copies descriptors first and memory afterwards: what another thread accepted in between has a
+/// number here that is free, or somebody else's.
+pub(crate) fn close_inherited(socket: OwnedFd, expected: u64) {
+    if inode(&socket) == expected {
+        drop(socket);
+    } else {
+        std::mem::forget(socket);
     }
 }
 

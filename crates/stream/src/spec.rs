@@ -1,5 +1,7 @@
 //! What the frames of a stream look like.
 
+use std::fmt;
+
 use tenure_layout::{Colour, DType, ImageLayout, Layout, PixelFormat, Quantization};
 use tenure_memory::{Buffer, TensorMemory};
 use tenure_tensor::{Tensor, TensorDyn};
@@ -113,6 +115,45 @@ impl Spec {
         }
     }
 
+    /// Whether frames of `other` look as this declares: the same elements and shape, or the same
+    /// picture. Where rows lie is not declared, nor is what this does not name: colour,
+    /// quantisation, and that elements are a picture.
+    pub fn admits(&self, other: &Spec) -> bool {
+        let same = match (&self.shape, &other.shape) {
+            (Shape::Tensor(this), Shape::Tensor(other)) => {
+                (this.dtype(), this.shape()) == (other.dtype(), other.shape())
+            }
+            (Shape::Tensor(this), Shape::Image { layout, .. }) => {
+                let other = layout.tensor_layout();
+                other.is_ok_and(|other| {
+                    (this.dtype(), this.shape()) == (other.dtype(), other.shape())
+                })
+            }
+            (Shape::Image { layout: this, .. }, Shape::Image { layout: other, .. }) => {
+                picture(this) == picture(other)
+            }
+            (Shape::Image { .. }, Shape::Tensor(_)) => false,
+        };
+        same && self.admits_meaning(other.colour, other.quantization.as_ref())
+    }
+
+    /// The same for a tensor that exists.
+    pub(crate) fn admits_tensor(&self, tensor: &TensorDyn) -> bool {
+        let same = match &self.shape {
+            Shape::Tensor(this) => (this.dtype(), this.shape()) == (tensor.dtype(), tensor.shape()),
+            Shape::Image { layout, .. } => {
+                !is_batch(tensor)
+                    && tensor.image_layout().is_some_and(|it| picture(it) == picture(layout))
+            }
+        };
+        same && self.admits_meaning(tensor.colour(), tensor.quantization())
+    }
+
+    fn admits_meaning(&self, colour: Option<Colour>, quantization: Option<&Quantization>) -> bool {
+        (self.colour.is_none() || self.colour == colour)
+            && (self.quantization.is_none() || self.quantization.as_ref() == quantization)
+    }
+
     /// The same as the memory has to have it: rows that GPUs can import in DMA-BUFs.
     pub(crate) fn fitted(&self, memory: TensorMemory) -> Result<Spec> {
         match &self.shape {
@@ -151,6 +192,30 @@ impl Spec {
         tensor.set_quantization(self.quantization.clone())?;
         Ok(tensor)
     }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.shape {
+            Shape::Tensor(layout) => write!(f, "{} {:?}", layout.dtype(), layout.shape())?,
+            Shape::Image { layout, .. } => {
+                let (format, dtype, width, height) = picture(layout);
+                write!(f, "{format} {width}x{height} of {dtype}")?;
+            }
+        }
+        if let Some(colour) = self.colour {
+            write!(f, " in {colour:?}")?;
+        }
+        match &self.quantization {
+            Some(quantization) => write!(f, " with {quantization:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What makes two pictures look alike.
+fn picture(layout: &ImageLayout) -> (PixelFormat, DType, usize, usize) {
+    (layout.format(), layout.dtype(), layout.width(), layout.height())
 }
 
 /// Whether a tensor counts images in leading dimensions.

@@ -1,7 +1,9 @@
 //! A consumer of a stream.
 
+mod budget;
 mod builder;
 mod connection;
+mod count;
 mod following;
 mod frames;
 mod known;
@@ -101,12 +103,13 @@ impl Subscriber {
         place: Place,
         (connection, welcome): (Connection, Welcome),
     ) -> Subscriber {
+        let known = KnownSlots::new(options.budget(), &place.name);
         Subscriber {
             options,
             place,
             connection: Arc::new(connection),
             welcome,
-            known: KnownSlots::default(),
+            known,
             packet: vec![0; LONGEST].into(),
             dropped: 0,
             skipped: 0,
@@ -145,9 +148,15 @@ impl Subscriber {
         Ok(tenure_memory::share::peer(&*self.connection)?)
     }
 
-    /// Frames that did not come because no credit was left.
+    /// Frames that are held at this moment: frames and their tensors, views, guards and exports, in
+    /// whatever thread. No other frame comes while these are all [`Subscriber::credits`].
+    pub fn held(&self) -> usize {
+        self.connection.held()
+    }
+
+    /// Frames that did not come because no credit was left, up to this moment.
     pub fn dropped(&self) -> u64 {
-        self.dropped
+        self.welcome.count.read().unwrap_or(0).max(self.dropped)
     }
 
     /// Frames that came and were passed over by [`Subscriber::latest`].
@@ -157,8 +166,14 @@ impl Subscriber {
 
     /// The next frame, waiting for it at most so long; `None` if none came.
     ///
+    /// While [`Subscriber::held`] frames are all that it may hold, none can come. A call with a
+    /// limit waits all the same, because another thread may drop one. One without
+    /// (`Duration::MAX`, [`Subscriber::frames`]) would wait for ever where this thread has the
+    /// frames, so it is an error at once, unless the subscriber was built to
+    /// [`SubscriberBuilder::wait_when_full`].
+    ///
     /// # Errors
-    /// [`Error::Ended`] if the producer closed the stream or died (unless the subscriber was built
+    /// [`Error::AllHeld`], [`Error::MemoryLimit`], [`Error::Ended`] if the producer closed the stream or died (unless the subscriber was built
     /// to [`SubscriberBuilder::follow`]), [`Error::Evicted`], and [`Error::Packet`] if the
     /// producer sent nonsense.
     pub fn next(&mut self, timeout: Duration) -> Result<Option<Frame>> {
@@ -168,11 +183,15 @@ impl Subscriber {
             return self.complete(frame, true, &mut patience);
         }
         loop {
-            match self.receive(&mut patience) {
+            let full = patience.is_endless() && self.would_hang();
+            // Then only the end of the stream can be here.
+            let mut none = Patience::Nothing;
+            match self.receive(if full { &mut none } else { &mut patience }) {
                 Err(error) if self.options.follow && error.is_over() => {
                     self.rejoin(&mut patience)?;
                 }
                 Err(error) => return Err(error),
+                Ok(None) if full => return Err(self.all_held()),
                 Ok(None) => return Ok(None),
                 Ok(Some(frame)) => return self.complete(frame, false, &mut patience),
             }
@@ -180,6 +199,23 @@ impl Subscriber {
                 return Ok(None);
             }
         }
+    }
+
+    /// Whether all frames that may be held are, so that none can come until one is dropped.
+    pub fn is_full(&self) -> bool {
+        // A frame that a device still writes comes when that is done.
+        self.over.is_none()
+            && self.stalled.is_none()
+            && self.connection.held() >= self.welcome.credits
+    }
+
+    /// Whether to wait without a limit would be to wait for ever.
+    pub(crate) fn would_hang(&self) -> bool {
+        !self.options.wait_when_full && self.is_full()
+    }
+
+    pub(crate) fn all_held(&self) -> Error {
+        Error::AllHeld { name: self.place.name.clone(), credits: self.welcome.credits }
     }
 
     /// A frame that is here already; `None` if there is none.
@@ -215,7 +251,9 @@ impl Subscriber {
     /// As [`Subscriber::next`]; frames that came before the stream ended are given first.
     pub fn latest(&mut self) -> Result<Option<Frame>> {
         let mut newest: Option<Frame> = None;
-        loop {
+        // No more can have been there when this began; a producer that is quicker than this loop
+        // would keep it going.
+        for _ in 0..self.welcome.credits {
             match self.try_next() {
                 Ok(Some(frame)) => {
                     self.skipped += u64::from(newest.is_some());
@@ -227,6 +265,7 @@ impl Subscriber {
                 Err(error) => return Err(error),
             }
         }
+        Ok(newest)
     }
 
     /// Waits at most so long until there may be a frame, and says whether there may.
@@ -302,7 +341,9 @@ impl Drop for Subscriber {
         if self.over.is_none() && Arc::strong_count(&self.connection) > 1 {
             self.connection.enough();
             self.options.follow = false;
-            while let Ok(Some(frame)) = self.receive(&mut Patience::new(Duration::ZERO)) {
+            // At most so many: whoever sends others does not hear that it is enough.
+            for _ in 0..self.welcome.credits {
+                let Ok(Some(frame)) = self.receive(&mut Patience::Nothing) else { break };
                 drop(frame);
             }
         }

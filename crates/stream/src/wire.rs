@@ -1,6 +1,7 @@
 //! The packets of a stream: encoded here, believed by nobody until decoded here.
 //!
-//! Numbers are little-endian and fixed in width. One packet of the socket is one packet of this
+//! Numbers are little-endian and fixed in width; elements are in memory that both sides share, in the
+//! order of the machine. One packet of the socket is one packet of this
 //! module. The first of each side begins with mark and version, so that versions that know nothing
 //! else of each other can still say so.
 
@@ -15,7 +16,7 @@ pub use frame::FrameHead;
 pub(crate) use frame::NONE;
 
 /// The version that this build speaks.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// The longest description of a tensor, in bytes.
 pub const LONGEST_DESCRIPTION: usize = 16 << 10;
 /// The longest blob with a frame, in bytes.
@@ -30,6 +31,9 @@ pub const MOST_SLOTS: usize = 1024;
 pub const MOST_MEMORIES: usize = 4;
 /// The most descriptors with a packet: memories, and a fence.
 pub const MOST_DESCRIPTORS: usize = MOST_MEMORIES + 1;
+
+/// The counter of a consumer that has none.
+pub const NO_COUNT: u32 = u32::MAX;
 
 const MARK: u32 = u32::from_le_bytes(*b"TNST");
 /// The longest text of a refusal.
@@ -123,6 +127,28 @@ pub enum Fault {
     /// A text that is none.
     #[error("its text is not UTF-8")]
     Text,
+    /// Credits that were not asked for, or none.
+    #[error("it grants {found} credits, from 1 to the {asked} that were asked for are possible")]
+    Credits {
+        /// Credits granted.
+        found: u32,
+        /// Credits asked for.
+        asked: u32,
+    },
+    /// A frame that the consumer has no credit for.
+    #[error("it is frame {found} that is held at one time, {credits} were granted")]
+    NoCredit {
+        /// Frames held, this one included.
+        found: usize,
+        /// Credits granted.
+        credits: usize,
+    },
+    /// More memory is forgotten than was sent.
+    #[error("it forgets slot {slot}, and no memory is left that was sent")]
+    Forgets {
+        /// The slot.
+        slot: u32,
+    },
 }
 
 impl From<Cut> for Fault {
@@ -171,6 +197,9 @@ pub enum Answer {
         consumer: u64,
         /// Credits granted.
         credits: u32,
+        /// Which counter of the memory file that comes along says how many frames the consumer did
+        /// not get; [`NO_COUNT`] if none does.
+        count: u32,
     },
     /// First and last: no.
     Refused {
@@ -294,11 +323,12 @@ impl Answer {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Writer::default();
         match self {
-            Answer::Welcome { incarnation, consumer, credits } => {
+            Answer::Welcome { incarnation, consumer, credits, count } => {
                 first(&mut out, code::WELCOME);
                 out.u64(*incarnation);
                 out.u64(*consumer);
                 out.u32(*credits);
+                out.u32(*count);
             }
             Answer::Refused { reason } => {
                 first(&mut out, code::REFUSED);
@@ -327,7 +357,9 @@ impl Answer {
                 check_first(&mut input)?;
                 let incarnation = input.u64("its incarnation")?;
                 let consumer = input.u64("its consumer")?;
-                Answer::Welcome { incarnation, consumer, credits: input.u32("its credits")? }
+                let credits = input.u32("its credits")?;
+                let count = input.u32("its counter")?;
+                Answer::Welcome { incarnation, consumer, credits, count }
             }
             code::REFUSED => {
                 check_first(&mut input)?;

@@ -6,6 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::VecDeque;
 
+use tenure_memory::Access;
 use tenure_stream::{Error, Frame, Meta, Publisher, SlotState, Spec, Subscriber};
 use tenure_tensor::{DType, PixelFormat, TensorDyn};
 
@@ -133,7 +134,7 @@ fn a_tensor_that_outlives_its_frame_keeps_the_slot() {
 }
 
 #[test]
-fn a_slot_that_somebody_else_can_write_is_not_published() {
+fn a_slot_that_a_device_works_on_is_not_published() {
     let stage = Stage::new();
     let [spec, _] = specs();
     let mut publisher = stage.publisher("s").spec(spec).open().unwrap();
@@ -142,7 +143,8 @@ fn a_slot_that_somebody_else_can_write_is_not_published() {
         play(&mut publisher, &mut subscribers, drop);
     }
     let slot = publisher.claim().unwrap();
-    let (index, writer) = (slot.index(), slot.share());
+    let (index, device) = (slot.index(), Access::KernelWrite);
+    let writer = slot.buffer().hold(device, 0..slot.size_bytes()).unwrap();
     assert!(matches!(slot.publish(Meta::new()), Err(Error::StillHeld)));
     // It is claimed for as long as the writer is there, and free for the next claim then.
     let state = |publisher: &Publisher| publisher.stats().slots.get(index).unwrap().state;

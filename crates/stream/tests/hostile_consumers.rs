@@ -225,7 +225,7 @@ fn whoever_says_enough_again_and_again_is_put_out() {
     // So is one who talks without end, with memory of the user's in his hands: he keeps it, and
     // nobody listens.
     let tensor =
-        tenure_tensor::Tensor::<u8>::new(&[64], Some(tenure_tensor::TensorMemory::Shm), None);
+        tenure_tensor::Tensor::<u64>::new(&[512], Some(tenure_tensor::TensorMemory::Shm), None);
     let tensor = tensor.unwrap();
     let liar = scene.liar(2);
     scene.publisher.publish_tensor(&tensor, tenure_stream::Meta::new()).unwrap();

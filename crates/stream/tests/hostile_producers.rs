@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use tenure_memory::{RawBuffer, Request, TensorMemory, allocate};
 use tenure_stream::Error;
-use tenure_stream::wire::{Answer, Fault, FrameHead, LONGEST, VERSION};
+use tenure_stream::wire::{Answer, Fault, FrameHead, LONGEST, NO_COUNT, VERSION};
 use tenure_tensor::wire::Description;
 
 #[path = "../../memory/tests/common/child.rs"]
@@ -43,7 +43,8 @@ fn memory_file(bytes: u64, seals: SealFlags) -> OwnedFd {
 #[test]
 fn first_answers_are_checked() {
     let liar = Liar::new();
-    let welcome = Answer::Welcome { incarnation: 1, consumer: 1, credits: 3 }.encode();
+    let welcome =
+        Answer::Welcome { incarnation: 1, consumer: 1, credits: 3, count: NO_COUNT }.encode();
     let mut other_version = welcome.clone();
     other_version[5] = 77;
     let refused = liar.greet(&other_version).0.unwrap_err();
@@ -58,8 +59,16 @@ fn first_answers_are_checked() {
     assert!(matches!(refused, Error::Refused { .. }), "{refused}");
     assert!(liar.greet(&frame(16)).0.is_err());
     assert!(liar.greet(&[0; 4096]).0.is_err());
-    let greedy = Answer::Welcome { incarnation: 0, consumer: u64::MAX, credits: u32::MAX };
-    assert_eq!(liar.greet(&greedy.encode()).0.unwrap().credits(), u32::MAX as usize);
+    let greedy =
+        Answer::Welcome { incarnation: 0, consumer: u64::MAX, credits: u32::MAX, count: NO_COUNT };
+    let refused = liar.greet(&greedy.encode()).0.unwrap_err();
+    let fault = Fault::Credits { found: u32::MAX, asked: 3 };
+    assert!(matches!(&refused, Error::Packet { fault: found, .. } if *found == fault), "{refused}");
+    let nothing = Answer::Welcome { incarnation: 0, consumer: 1, credits: 0, count: NO_COUNT };
+    assert!(liar.greet(&nothing.encode()).0.is_err());
+    // A counter that did not come.
+    let counted = Answer::Welcome { incarnation: 0, consumer: 1, credits: 1, count: 0 };
+    assert!(liar.greet(&counted.encode()).0.is_err());
 }
 
 #[test]
@@ -132,6 +141,23 @@ fn slots_that_were_never_sent_are_none() {
     let far = packet(FrameHead { slot: u32::MAX, ..head(1, words.len()) }, &words);
     assert!(matches!(liar.fault(&far, &[good]), Fault::TooLarge { what: "slot", .. }));
     assert!(matches!(liar.fault(&vec![32; LONGEST + 1], &[]), Fault::TooLarge { .. }));
+}
+
+/// What a producer says of itself is shown in terminals.
+#[test]
+fn reports_have_no_characters_that_terminals_obey() {
+    let other = stage::Stage::new();
+    let report = other.words("s", 1).stats();
+    let report = serde_json::to_string(&report).unwrap();
+    let spoilt = report.replace(r#""name":"s""#, r#""name":"\u001b[2J\u0007s""#);
+    assert_ne!(report, spoilt);
+    let liar = Liar::new();
+    let place = liar.path().to_owned();
+    let asking = std::thread::spawn(move || tenure_stream::stat_in(place, "s"));
+    let socket = raw::accept(&liar.listener);
+    assert!(!raw::receive(&socket).is_empty());
+    raw::send(&socket, &[Answer::Report.encode(), spoilt.into_bytes()].concat(), &[]);
+    assert_eq!(asking.join().unwrap().unwrap().name, "[2Js");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn tensors_of_the_user_are_kept_until_consumers_let_go() {
     tensor.fill(7).unwrap();
     publisher.publish_tensor(&tensor, Meta::new()).unwrap();
     // Published as it is: nobody may write while somebody reads.
-    assert!(tensor.map().unwrap_err().to_string().contains("device"));
+    assert!(tensor.map().unwrap_err().to_string().contains("published"));
     let frame = subscriber.next(SOON).unwrap().unwrap();
     assert_eq!((frame.format(), frame.name()), (Some(PixelFormat::Nv12), Some("frame")));
     assert_eq!(frame.typed::<u8>().unwrap().map_read().unwrap().as_slice()[9], 7);

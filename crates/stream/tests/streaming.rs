@@ -137,10 +137,12 @@ fn what_was_published_cannot_be_written() {
     let mut publisher = stage.words("words", 64);
     let slot = publisher.claim().unwrap();
     let kept = slot.share();
+    // A copy, or a device, that is not done.
+    let hold = kept.buffer().hold(Access::KernelWrite, 0..8).unwrap();
     assert!(matches!(slot.publish(Meta::new()), Err(Error::StillHeld)));
     // The slot is given up when the last handle goes.
     assert_eq!(publisher.stats().slots[0].state, SlotState::Claimed);
-    drop(kept);
+    drop((kept, hold));
     assert_eq!(publisher.stats().slots[0].state, SlotState::Free);
     let slots = [publisher.claim().unwrap(), publisher.claim().unwrap()];
     let refused = publisher.claim().unwrap_err();

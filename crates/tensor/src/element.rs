@@ -135,7 +135,11 @@ mod tests {
 
     fn agrees<T: Element>() {
         assert_eq!(Some(std::mem::size_of::<T::Stored>()), T::DTYPE.size());
-        assert_eq!(std::mem::align_of::<T::Stored>(), T::DTYPE.align());
+        // 32-bit x86 aligns eight bytes to four; the table does not depend on the machine.
+        assert!(T::DTYPE.align().is_multiple_of(std::mem::align_of::<T::Stored>()));
+        if cfg!(target_pointer_width = "64") {
+            assert_eq!(std::mem::align_of::<T::Stored>(), T::DTYPE.align());
+        }
         assert_eq!(T::KNOWN, Some(T::DTYPE));
     }
 

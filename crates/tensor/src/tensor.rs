@@ -59,6 +59,8 @@ impl<E: ElementKind> Tensor<E> {
     }
 
     /// Whether nobody else has a handle to the elements: no shared tensor, view, guard or export.
+    /// A tensor that was lent, or came back from DLPack to be read only, does not ask who has the
+    /// memory below.
     ///
     /// ```
     /// use tenure_tensor::Tensor;

@@ -1,6 +1,7 @@
 //! The description of a tensor in a message: encoded here, believed by nobody until decoded here.
 //!
-//! Numbers are little-endian and fixed in width. Decoding checks every field; what it gives back
+//! Numbers are little-endian and fixed in width; elements are in memory that both sides share, in the
+//! order of the machine. Decoding checks every field; what it gives back
 //! still has to be checked against the memory that came along, which building the layouts does.
 
 use tenure_layout::{Colour, DType, MAX_RANK, PixelFormat, Quantization, ZeroPoints};
@@ -84,6 +85,18 @@ pub enum Fault {
     /// A quantisation that cannot be.
     #[error("its quantisation is impossible: {0}")]
     Quantization(String),
+    /// More elements than the memory has bytes for: broadcast or overlapping ones. Whoever reads
+    /// or copies them would need any amount of memory on the word of the other side.
+    #[error(
+        "its elements have {packed} bytes, its memory only {memory}: broadcast and overlapping \
+         elements do not travel beyond the size of their memory, send a copy"
+    )]
+    Packed {
+        /// Bytes of all elements without gaps.
+        packed: usize,
+        /// Bytes of the memory, in whole pages of 4096.
+        memory: usize,
+    },
 }
 
 impl From<Cut> for Fault {

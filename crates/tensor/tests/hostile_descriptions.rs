@@ -7,8 +7,8 @@ use std::os::unix::net::UnixStream;
 use proptest::prelude::*;
 use tenure_layout::Error as LayoutError;
 use tenure_memory::Error as MemoryError;
-use tenure_tensor::wire::{Description, ImageDescription};
-use tenure_tensor::{DType, Error, PixelFormat, Quantization, TensorDyn, receive};
+use tenure_tensor::wire::{Description, Fault, ImageDescription};
+use tenure_tensor::{DType, Error, PixelFormat, Quantization, Sharing, TensorDyn, receive, send};
 
 #[path = "common/cases.rs"]
 #[expect(dead_code, reason = "one of the tensors is enough here")]
@@ -58,6 +58,8 @@ fn refused(description: &Description, memories: usize) -> Error {
 
 /// Touches every element, which must be harmless whatever was sent.
 fn touch(tensor: &TensorDyn) {
+    let memories = if tensor.is_multi_buffer() { tensor.plane_count() } else { 1 };
+    assert!(tensor.flat_bytes() <= memories * BYTES, "{tensor:?}");
     if tensor.flat_bytes() <= 1 << 20 {
         let mut flat = vec![0; tensor.flat_bytes()];
         // Rows of an odd number of 4-bit elements would share bytes without their gaps.
@@ -124,6 +126,32 @@ fn sizes_beyond_all_memory() {
         );
         assert!(known, "{lie:?}: {error:?}");
     }
+}
+
+/// Broadcast elements and windows that slide: nothing lies outside the memory, and whoever copies
+/// them would need any amount of it.
+#[test]
+fn more_elements_than_the_memory_has_bytes_for() {
+    let lies = [
+        (DType::U8, vec![1 << (usize::BITS - 3)], vec![0]),
+        (DType::U8, vec![BYTES + 1], vec![0]),
+        (DType::F64, vec![BYTES / 8 + 1], vec![0]),
+        (DType::U8, vec![3000, 64], vec![1, 1]),
+    ];
+    for (dtype, shape, strides) in lies {
+        let error = refused(&Description { dtype, shape, strides, ..plain() }, 1);
+        assert!(
+            matches!(error, Error::Description(Fault::Packed { memory: BYTES, .. })),
+            "{error}"
+        );
+    }
+    let fits = Description { shape: vec![BYTES], strides: vec![0], ..plain() };
+    touch(&arrives(&fits.encode(), 1).unwrap());
+    // Whoever would send such a tensor is told before it is sealed or sent.
+    let (here, _there) = UnixStream::pair().unwrap();
+    let wide = cases::numbered(&[1], DType::U8).broadcast_to(&[1 << 20]).unwrap();
+    let error = send(&here, &wide, Sharing::ReadOnly).unwrap_err();
+    assert!(error.to_string().contains("send a copy"), "{error}");
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn writing_by_call_is_refused() {
             refused(libc::write(raw, bytes.as_ptr().cast(), bytes.len()));
             refused(libc::pwrite(raw, bytes.as_ptr().cast(), bytes.len(), 0));
             refused(libc::ftruncate(raw, 0));
-            refused(libc::ftruncate(raw, 2 * BYTES as i64));
+            refused(libc::ftruncate(raw, 2 * BYTES as libc::off_t));
             let hole = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
             refused(libc::fallocate(raw, hole, 0, 4096));
         }

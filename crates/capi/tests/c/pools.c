@@ -19,6 +19,19 @@ int main(void) {
     OK(tenure_pool_trim(pool));
     OK(tenure_pool_report(pool, &report));
     CHECK(report.kept == 0 && report.kept_bytes == 0);
+    /* A limit is for all that the pool has. */
+    tenure_pool_t *small = NULL;
+    const size_t half[] = {5, 131072}, most[] = {5, 200000};
+    OK(tenure_pool_new(TENURE_MEMORY_MEM, 1 << 20, 4, &small));
+    OK(tenure_pool_tensor(small, half, 2, TENURE_DTYPE_U8, NULL, &tensor));
+    FAILS(TENURE_STATUS_OUT_OF_MEMORY, "limited to 1048576 bytes",
+          tenure_pool_tensor(small, half, 2, TENURE_DTYPE_U8, NULL, &image));
+    tenure_tensor_free(tensor);
+    OK(tenure_pool_tensor(small, most, 2, TENURE_DTYPE_U8, NULL, &tensor));
+    OK(tenure_pool_report(small, &report));
+    CHECK(report.used_bytes + report.kept_bytes <= 1 << 20);
+    tenure_tensor_free(tensor);
+    tenure_pool_free(small);
     /* The pool may go first. */
     tenure_pool_free(pool);
     tenure_tensor_free(image);

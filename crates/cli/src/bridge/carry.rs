@@ -11,6 +11,7 @@ use tenure::bridge::{
 use super::Options;
 use crate::failure::Failure;
 use crate::page::{DIM, Mark, PLAIN, Page};
+use crate::plan::Size;
 use crate::stop::Stop;
 use crate::{output, units};
 
@@ -68,6 +69,9 @@ fn open(options: &Options) -> Result<Bridge, Failure> {
     }
     if let Some(Ok(compression)) = options.compress.as_ref().map(|word| word.parse()) {
         builder = builder.compress(compression);
+    }
+    if let Some(Size(bytes)) = options.memory {
+        builder = builder.memory(bytes);
     }
     Ok(builder.open()?)
 }
@@ -135,6 +139,11 @@ fn end(report: &BridgeReport, width: usize) -> String {
         );
         let good = one.state != ImportState::Refused && *refused == 0;
         page.row(Mark::of(good), &[("import", 8)], PLAIN, &words);
+    }
+    if !report.imports.is_empty() {
+        let BridgeReport { memory, memory_limit, .. } = report;
+        let words = format!("{} of {} used", units::bytes(*memory), units::bytes(*memory_limit));
+        page.row(Mark::Blank, &[("memory", 8)], PLAIN, &words);
     }
     if report.exports.is_empty() && report.imports.is_empty() {
         page.row(Mark::Blank, &[], DIM, "there was no stream to carry");

@@ -17,6 +17,7 @@ use super::folder::{Filled, Folder, name};
 use super::picture::picture;
 use super::problem::Problem;
 use super::wish::Only;
+use crate::copied;
 
 #[cfg(test)]
 mod tests;
@@ -206,6 +207,7 @@ fn write_one(taken: &Taken, folder: &Folder, sorts: Sorts) -> Result<Written, Pr
 }
 
 fn write_npy(out: impl Write, tensor: &TensorDyn) -> Filled {
+    copied::check(tensor)?;
     match files::npy::write(out, tensor) {
         // In the words of the system alone: which file it was is told anyway.
         Err(files::Error::Io(cause)) => Err(cause.into()),

@@ -6,6 +6,8 @@
 
 use tenure::{Colour, ColourMatrix, ColourRange, DType, PixelFormat, TensorDyn};
 
+use crate::copied;
+
 #[cfg(test)]
 mod tests;
 
@@ -36,9 +38,9 @@ pub(super) enum NoPicture {
         /// The type.
         dtype: DType,
     },
-    /// The frame cannot be read.
+    /// The frame cannot be copied.
     #[error(transparent)]
-    Tensor(#[from] tenure::Error),
+    Uncopied(#[from] copied::Uncopied),
 }
 
 /// Where the samples of one channel are.
@@ -104,8 +106,7 @@ pub(super) fn picture(frame: &TensorDyn) -> Result<Picture, NoPicture> {
     let colour = frame.colour().unwrap_or_else(|| usual(format));
     let decoder = Decoder::new(format, colour);
 
-    let mut flat = vec![0; frame.flat_bytes()];
-    frame.copy_to_flat(&mut flat)?;
+    let flat = copied::flat(frame)?;
     let mut planes = vec![];
     let mut rest = flat.as_slice();
     for plane in layout.planes() {
@@ -117,7 +118,7 @@ pub(super) fn picture(frame: &TensorDyn) -> Result<Picture, NoPicture> {
 
     let channels = channels(format);
     let mut samples = vec![vec![0.0; width]; channels.len()];
-    let mut bytes = vec![0; width.saturating_mul(height).saturating_mul(channels.len())];
+    let mut bytes = copied::zeros(width.saturating_mul(height).saturating_mul(channels.len()))?;
     for (y, pixels) in bytes.chunks_mut((width * channels.len()).max(1)).enumerate() {
         for (channel, line) in channels.iter().zip(&mut samples) {
             let (plane, row_bytes) = planes.get(channel.plane).copied().unwrap_or((&[], 1));

@@ -9,7 +9,6 @@ use tenure::{DType, PixelFormat};
 
 use super::target::Ending;
 use crate::page::for_people;
-use crate::units;
 
 /// Why a picture was not converted.
 #[derive(Debug, thiserror::Error)]
@@ -26,9 +25,6 @@ pub(crate) enum Problem {
     /// The input cannot be read.
     #[error("{} cannot be read: {}", path.display(), for_people(&cause.to_string()))]
     Read { path: PathBuf, cause: io::Error },
-    /// The input is too large to be a picture.
-    #[error("{} is larger than {}: no picture is", path.display(), units::bytes(*limit))]
-    TooLarge { path: PathBuf, limit: u64 },
     /// The input is no picture that is known.
     #[error(
         "{}: {cause}; npy files are known too, and raw frames with --from nv12:1920x1080",

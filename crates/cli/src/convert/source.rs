@@ -1,7 +1,6 @@
 //! The picture that is converted, from a file of any known sort or from a camera.
 
-use std::fs::File;
-use std::io::Read;
+use std::io;
 use std::path::Path;
 
 use tenure::image::{self, codec};
@@ -9,9 +8,8 @@ use tenure::{DType, ImageLayout, PixelFormat, TensorDyn, TensorMemory, files};
 
 use super::words::RawFrame;
 use super::{Problem, camera};
+use crate::input;
 
-/// Larger files are not read.
-const MOST: u64 = 1 << 30;
 const HEAP: Option<TensorMemory> = Some(TensorMemory::Mem);
 
 /// Reads a picture: what it is tells its content, not its name.
@@ -40,15 +38,16 @@ pub(super) fn read(path: &Path, from: Option<RawFrame>) -> Result<TensorDyn, Pro
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, Problem> {
-    let failed = |cause| Problem::Read { path: path.to_owned(), cause };
-    let mut bytes = vec![];
-    // One byte more shows that there is more.
-    let mut some = File::open(path).map_err(failed)?.take(MOST + 1);
-    some.read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MOST {
-        return Err(Problem::TooLarge { path: path.to_owned(), limit: MOST });
-    }
-    Ok(bytes)
+    let read = || -> io::Result<Vec<u8>> {
+        #[cfg(unix)]
+        if input::pipe::is_one(path) {
+            // Signals end the command as ever: nothing listens for them.
+            let pipe = input::pipe::Pipe::open(path, || false)?;
+            return input::read_all(pipe, input::MOST_PICTURE);
+        }
+        input::bytes(path, input::MOST_PICTURE)
+    };
+    read().map_err(|cause| Problem::Read { path: path.to_owned(), cause })
 }
 
 fn decode(path: &Path, bytes: &[u8]) -> Result<TensorDyn, Problem> {

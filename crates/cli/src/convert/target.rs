@@ -9,6 +9,7 @@ use tenure::image::codec;
 use tenure::{DType, TensorDyn};
 
 use super::Problem;
+use crate::copied;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -70,14 +71,14 @@ pub(crate) fn write(
 ) -> Result<u64, Problem> {
     type Cause = Box<dyn Error + Send + Sync>;
     let written = whole::write(path, whole::Existing::Replace, |out| -> Result<(), Cause> {
+        // Before anything else: other crates write, and copy for it.
+        copied::check(tensor)?;
         match ending {
             Ending::Png => codec::encode_png(tensor, out)?,
             Ending::Jpg => codec::encode_jpeg(tensor, quality, out)?,
             Ending::Npy => files::npy::write(out, tensor)?,
             Ending::Raw => {
-                let mut flat = vec![0; tensor.flat_bytes()];
-                tensor.copy_to_flat(&mut flat)?;
-                out.write_all(&flat)?;
+                out.write_all(&copied::flat(tensor)?)?;
             }
         }
         Ok(())

@@ -156,16 +156,6 @@ pub(crate) enum MatrixWord {
 }
 
 impl MatrixWord {
-    /// The word for a matrix.
-    #[cfg(linux_like)]
-    pub(crate) fn of(matrix: ColourMatrix) -> MatrixWord {
-        match matrix {
-            ColourMatrix::Bt601 => MatrixWord::Bt601,
-            ColourMatrix::Bt709 => MatrixWord::Bt709,
-            ColourMatrix::Bt2020 => MatrixWord::Bt2020,
-        }
-    }
-
     pub(crate) fn matrix(self) -> ColourMatrix {
         match self {
             MatrixWord::Bt601 => ColourMatrix::Bt601,
@@ -185,15 +175,6 @@ pub(crate) enum RangeWord {
 }
 
 impl RangeWord {
-    /// The word for a range.
-    #[cfg(linux_like)]
-    pub(crate) fn of(range: ColourRange) -> RangeWord {
-        match range {
-            ColourRange::Limited => RangeWord::Limited,
-            ColourRange::Full => RangeWord::Full,
-        }
-    }
-
     pub(crate) fn range(self) -> ColourRange {
         match self {
             RangeWord::Limited => ColourRange::Limited,

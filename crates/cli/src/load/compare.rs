@@ -96,7 +96,7 @@ struct Memory {
 impl Memory {
     fn new(options: &Options, bytes: u64) -> Result<Memory, Failure> {
         let memory = options.memory.unwrap_or(TensorMemory::Mem);
-        let limits = PoolLimits { bytes: usize::MAX / 2, buffers: 4 };
+        let limits = PoolLimits::new(usize::MAX, 4);
         let pool = Pool::new(kind::allocator(memory)?).with_limits(limits);
         let request = Request::new(usize::try_from(bytes).unwrap_or(usize::MAX))?;
         let make = || {

@@ -10,9 +10,12 @@ use super::Problem;
 use super::dim::Dim;
 use super::progress::Search;
 use super::source::Source;
+use crate::input;
 
 /// A million buffers take a tenth of this.
 const MOST: u64 = 1 << 30;
+/// What TFLite can address.
+const MOST_MODEL: u64 = 1 << 31;
 
 /// What a file is, as its name says.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,6 +73,8 @@ fn depends(text: &str) -> bool {
 }
 
 fn graph(path: &Path, dims: &BTreeMap<String, u64>) -> Result<Graph, Problem> {
+    let failed = |cause| Problem::Read { path: path.to_owned(), cause };
+    input::check_path(path).map_err(failed)?;
     tenure::models::read(path, dims)
         .map_err(|cause| Problem::Model { path: path.to_owned(), cause })
 }
@@ -81,7 +86,7 @@ pub(super) fn with_offline_plan(path: &Path, search: &Search) -> Result<Vec<u8>,
     }
     let wrong = |cause| Problem::Model { path: path.to_owned(), cause };
     let failed = |cause| Problem::Read { path: path.to_owned(), cause };
-    let model = std::fs::read(path).map_err(failed)?;
+    let model = input::bytes(path, MOST_MODEL).map_err(failed)?;
     let graph = tflite::read(&model).map_err(wrong)?;
     let schedule = graph.arena_schedule();
     let make = |options: &Options<'_>| plan(&schedule, PlannerMode::Arena, Packer::Best, options);
@@ -91,11 +96,7 @@ pub(super) fn with_offline_plan(path: &Path, search: &Search) -> Result<Vec<u8>,
 
 pub(super) fn text(path: &Path) -> Result<String, Problem> {
     let failed = |cause| Problem::Read { path: path.to_owned(), cause };
-    let bytes = std::fs::metadata(path).map_err(failed)?.len();
-    if bytes > MOST {
-        return Err(Problem::TooLarge { path: path.to_owned(), bytes, most: MOST });
-    }
-    let bytes = std::fs::read(path).map_err(failed)?;
+    let bytes = input::bytes(path, MOST).map_err(failed)?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Problem::NotText { path: path.to_owned(), at }

@@ -12,8 +12,6 @@ pub(crate) enum Problem {
     Read { path: PathBuf, cause: io::Error },
     #[error("cannot write {}: {cause}", path.display())]
     Write { path: PathBuf, cause: io::Error },
-    #[error("{}: it has {bytes} bytes; the largest that is read has {most}", path.display())]
-    TooLarge { path: PathBuf, bytes: u64, most: u64 },
     #[error(
         "{}: what it is cannot be told from its name; name it .onnx, .tflite, .csv (lifetimes) or \
          .json (a schedule)",

@@ -4,13 +4,16 @@
 //! same about wrong ones.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use clap::{CommandFactory, Parser};
 use toml::Value;
 
 use super::{Camera, Problem};
+use crate::input;
+
+/// The largest configuration.
+const MOST: u64 = 1 << 20;
 
 /// A camera alone.
 #[derive(Debug, Parser)]
@@ -23,7 +26,7 @@ struct Alone {
 /// The cameras of a file, by name.
 pub(super) fn read(path: &Path) -> Result<Vec<Camera>, Problem> {
     let text =
-        fs::read_to_string(path).map_err(|cause| Problem::Read { path: path.to_owned(), cause })?;
+        input::text(path, MOST).map_err(|cause| Problem::Read { path: path.to_owned(), cause })?;
     parse(&text).map_err(|reason| Problem::Config { path: path.to_owned(), reason })
 }
 

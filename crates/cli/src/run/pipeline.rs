@@ -26,7 +26,7 @@ pub(super) fn run(
 ) -> Result<(), Problem> {
     let how = camera.how.clone().for_models();
     let recipe = Recipe::new(&how)?;
-    let mut source = source::open(camera)?;
+    let mut source = source::open(camera, stop)?;
     let mut frames = publisher(camera, "frame", source.lends())?;
     let mut inputs = match camera.no_input {
         true => None,

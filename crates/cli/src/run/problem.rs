@@ -29,7 +29,8 @@ pub(crate) enum Problem {
     /// A source that is nothing.
     #[error(
         "there is no `{0}` to publish: say test, a camera like /dev/video0, a jpg or png file or a \
-         folder of them, a raw video file with --from nv12:1920x1080, or stream:NAME"
+         folder of them, a motion JPEG file, a raw video file with --from nv12:1920x1080, a pipe \
+         of either (- is the standard input), or stream:NAME"
     )]
     NoSource(String),
     /// A file that cannot be read.
@@ -47,6 +48,21 @@ pub(crate) enum Problem {
          {width}x{height} pixels has {need}", path.display()
     )]
     RawSize { path: PathBuf, have: u64, need: usize, format: PixelFormat, width: u32, height: u32 },
+    /// A pipe with something else in it.
+    #[error(
+        "{} must carry motion JPEG (JPEG pictures one after the other), or raw frames with \
+         --from nv12:1920x1080: it carries neither", .0.display()
+    )]
+    Pipe(PathBuf),
+    /// A pipe that ended before anything came.
+    #[error("{} ended without a picture", .0.display())]
+    NoFrames(PathBuf),
+    /// A video of pictures that ends where it should not.
+    #[error("{}, byte {at}: {reason}", path.display())]
+    Video { path: PathBuf, at: u64, reason: String },
+    /// Raw frames that end where they should not.
+    #[error("{}: {reason}", path.display())]
+    Cut { path: PathBuf, reason: String },
     /// A test camera that is too small or too large.
     #[error(
         "a test camera of {width}x{height} pixels cannot be had: from 64x64 to 8192x8192, both \

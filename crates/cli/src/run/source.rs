@@ -1,6 +1,8 @@
 //! Where frames come from.
 
 mod camera;
+mod jpegs;
+mod motion;
 mod pictures;
 mod raw;
 mod stream;
@@ -9,10 +11,12 @@ mod test_camera;
 use std::path::Path;
 use std::time::Duration;
 
-use tenure::TensorDyn;
-use tenure::stream::{Publisher, Slot};
+use tenure::image::{self, codec};
+use tenure::stream::{Publisher, Slot, Spec};
+use tenure::{DType, TensorDyn};
 
 use super::{Camera, Problem};
+use crate::input::pipe::{self, Pipe};
 use crate::stop::Stop;
 
 /// Frames a second of sources that have no rate of their own.
@@ -52,8 +56,11 @@ pub(super) enum Tensor {
     Brought(TensorDyn),
 }
 
+/// A pipe that ends when the command does.
+type Piped = Pipe<Box<dyn Fn() -> bool>>;
+
 /// Opens what a camera's source says.
-pub(super) fn open(camera: &Camera) -> Result<Box<dyn Source>, Problem> {
+pub(super) fn open(camera: &Camera, stop: &Stop) -> Result<Box<dyn Source>, Problem> {
     let word = camera.source.as_str();
     let path = Path::new(word);
     if let Some(name) = word.strip_prefix("stream:") {
@@ -64,12 +71,27 @@ pub(super) fn open(camera: &Camera) -> Result<Box<dyn Source>, Problem> {
         refuse(camera, &[&FROM, &CAPTURE, &ONCE])?;
         return Ok(Box::new(test_camera::TestCamera::new(camera.size, rate(camera))?));
     }
+    if pipe::is_one(path) {
+        refuse(camera, &[&SIZE, &CAPTURE])?;
+        let stop = stop.clone();
+        let pipe = Pipe::open(path, Box::new(move || stop.is_over()) as Box<dyn Fn() -> bool>)
+            .map_err(|cause| Problem::Read { path: path.to_owned(), cause })?;
+        return Ok(match camera.from {
+            Some(frame) => Box::new(raw::RawVideo::piped(path, pipe, frame, camera.fps)?),
+            None => Box::new(motion::MotionJpeg::piped(path, pipe, camera.fps)),
+        });
+    }
     if let Some(frame) = camera.from {
         refuse(camera, &[&SIZE, &CAPTURE])?;
         return Ok(Box::new(raw::RawVideo::open(path, frame, rate(camera), camera.once)?));
     }
     if path.is_dir() || path.is_file() {
         refuse(camera, &[&SIZE, &CAPTURE])?;
+        if path.is_file()
+            && let Some(video) = motion::MotionJpeg::open(path, rate(camera), camera.once)?
+        {
+            return Ok(Box::new(video));
+        }
         return Ok(Box::new(pictures::Pictures::open(path, rate(camera), camera.once)?));
     }
     if !word.starts_with("/dev/") {
@@ -81,6 +103,21 @@ pub(super) fn open(camera: &Camera) -> Result<Box<dyn Source>, Problem> {
 
 fn rate(camera: &Camera) -> f64 {
     camera.fps.unwrap_or(USUAL_RATE)
+}
+
+/// Decodes a picture straight into a slot. The outer error is the stream's, the inner one says what
+/// is wrong with the picture.
+fn decode(bytes: &[u8], frames: &mut Publisher) -> Result<Result<Slot, image::Error>, Problem> {
+    let head = match codec::inspect(bytes) {
+        Ok(head) => head,
+        Err(cause) => return Ok(Err(cause)),
+    };
+    let spec = Spec::image_of(head.format, DType::U8, head.width, head.height, None)?;
+    let slot = frames.claim_as(&spec)?;
+    let mut target = slot.tensor().share();
+    let decoded = codec::decode_into(bytes, &mut target);
+    drop(target);
+    Ok(decoded.map(|()| slot))
 }
 
 /// An option that only some sources have.

@@ -1,12 +1,10 @@
 //! Why nothing came of a stream: one line each, with what would help.
 
-use std::error::Error;
-use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure::DType;
-use tenure::stream;
+use tenure::stream::{self, recording};
 
 use crate::page::for_people;
 
@@ -51,33 +49,24 @@ pub(crate) enum Problem {
         /// Its shape.
         shape: Vec<usize>,
     },
-    /// A file that cannot be written.
-    #[error("{} cannot be written: {}", path.display(), for_people(&cause.to_string()))]
-    Write {
-        /// The path.
-        path: PathBuf,
-        /// Why.
-        cause: Box<dyn Error + Send + Sync>,
-    },
-    /// A file that cannot be read.
-    #[error("{} cannot be read: {}", path.display(), for_people(&cause.to_string()))]
-    Read {
-        /// The path.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
     /// Something is there.
     #[error("{} is there already: name another folder with -o", .0.display())]
     Exists(PathBuf),
-    /// A folder that is no recording.
-    #[error("{}: {reason}", path.display())]
-    Recording {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+    /// No recording, or a damaged one.
+    #[error("{}", for_people(&.0.to_string()))]
+    Recording(recording::Error),
+    /// A frame that is too large.
+    #[error(transparent)]
+    Uncopied(#[from] crate::copied::Uncopied),
+}
+
+impl From<recording::Error> for Problem {
+    fn from(error: recording::Error) -> Problem {
+        match error {
+            recording::Error::Exists(path) => Problem::Exists(path),
+            other => Problem::Recording(other),
+        }
+    }
 }
 
 impl From<stream::Error> for Problem {

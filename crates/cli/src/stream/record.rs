@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
+use tenure::stream::recording::Recorder;
 use tenure::stream::{Error, Subscriber};
 
 use super::Problem;
-use super::recording::Recorder;
 use crate::capture::seconds;
 use crate::failure::Failure;
 use crate::page::{Mark, PLAIN, Page};
 use crate::stop::Stop;
-use crate::{output, units};
+use crate::{copied, output, units};
 
 /// Frames that may wait for the disk.
 const CREDITS: u32 = 16;
@@ -65,7 +65,7 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let stop = Stop::new(options.seconds);
     let mut subscriber =
         Subscriber::builder(&options.name).credits(CREDITS).open().map_err(Problem::from)?;
-    let mut recorder = Recorder::new(&options.output)?;
+    let mut recorder = Recorder::create(&options.output).map_err(Problem::from)?;
     let folder = options.output.display().to_string();
     let mut report =
         Report { stream: options.name.clone(), folder, frames: 0, bytes: 0, dropped: 0 };
@@ -78,7 +78,8 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
                 if report.frames > 0 {
                     report.dropped += frame.dropped();
                 }
-                report.bytes += recorder.add(&frame)?;
+                copied::check(frame.tensor()).map_err(Problem::from)?;
+                report.bytes += recorder.add(&frame).map_err(Problem::from)?;
                 report.frames += 1;
             }
         }

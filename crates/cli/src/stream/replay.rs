@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use tenure::stream::recording::Recording;
 use tenure::stream::{Meta, Publisher};
 
 use super::Problem;
-use super::recording::Recording;
 use crate::capture::rate;
 use crate::failure::Failure;
 use crate::page::{Mark, PLAIN, Page};
 use crate::stop::Stop;
-use crate::{clock, output};
+use crate::{clock, copied, output};
 
 /// What `tenure stream replay` is told.
 #[derive(Debug, clap::Args)]
@@ -61,8 +61,9 @@ struct Report {
 /// Replays, and tells.
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let stop = Stop::new(None);
-    let mut recording = Recording::open(&options.folder)?;
-    let lines = std::mem::take(&mut recording.lines);
+    let mut recording = Recording::open(&options.folder).map_err(Problem::from)?;
+    // All of it before anything is published: a damaged recording is refused as a whole.
+    recording.check(|| stop.is_over()).map_err(Problem::from)?;
     let mut publisher = Publisher::builder(&options.name).open().map_err(Problem::from)?;
     while publisher.consumers() < options.wait_for {
         if !stop.sleep_until(Instant::now() + Duration::from_millis(5)) {
@@ -72,25 +73,30 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let mut frames = 0;
     'playing: while !stop.is_over() {
         let began = Instant::now();
-        let first = lines.first().map_or(0, |(line, _)| line.published);
-        for (index, (line, spec)) in lines.iter().enumerate() {
+        let (mut index, mut first) = (0u64, None);
+        while let Some(entry) = recording.next().map_err(Problem::from)? {
+            let first = *first.get_or_insert(entry.published());
             let after = match options.fps {
                 Some(fps) => Duration::try_from_secs_f64(index as f64 / fps).unwrap_or_default(),
-                None => Duration::from_nanos(line.published.saturating_sub(first)),
+                None => entry.published().saturating_sub(first),
             };
+            index += 1;
             let due = began.checked_add(after).unwrap_or(began);
             if !stop.sleep_until(due) {
                 break 'playing;
             }
-            let slot = publisher.claim_as(spec).map_err(Problem::from)?;
-            recording.read(line, &slot)?;
-            let meta = Meta::new().timestamp(clock::now()).blob(&line.blob);
+            copied::check_bytes(entry.spec().bytes()).map_err(Problem::from)?;
+            let slot = publisher.claim_as(entry.spec()).map_err(Problem::from)?;
+            recording.read(&entry, slot.tensor()).map_err(Problem::from)?;
+            let meta = Meta::new().timestamp(clock::now()).blob(entry.blob());
             slot.publish(meta).map_err(Problem::from)?;
             frames += 1;
         }
-        if !options.again {
+        // Nothing is left of it: somebody has cut the index meanwhile.
+        if !options.again || index == 0 {
             break;
         }
+        recording.rewind().map_err(Problem::from)?;
     }
     let dropped = publisher.stats().dropped;
     let folder = options.folder.display().to_string();

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use tenure::{DType, TensorDyn};
 
+use crate::copied;
+
 /// Bars of a histogram.
 pub(super) const BARS: usize = 64;
 
@@ -45,8 +47,7 @@ impl Elements {
             other => return Err(format!("elements of type {other} cannot be shown")),
         };
         let width = tensor.dtype().bytes_for(1).unwrap_or(1).max(1);
-        let mut bytes = vec![0; tensor.flat_bytes()];
-        tensor.copy_to_flat(&mut bytes).map_err(|error| error.to_string())?;
+        let bytes = copied::flat(tensor).map_err(|error| error.to_string())?;
         Ok(Elements { bytes, width, read })
     }
 

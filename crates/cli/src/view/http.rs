@@ -1,14 +1,18 @@
 //! As much of HTTP/1.1 as browsers need to look: requests without a body, answers with a length.
 //!
-//! Everything else is refused, and what is refused closes the connection, so that nothing that
-//! follows can be taken for another request.
+//! Heads are parsed by `httparse`, and everything that two readers could understand differently is
+//! refused: bodies of any kind, headers that come twice, lines that do not end as they should. What
+//! is refused closes the connection, so that nothing that follows can be taken for another request.
 
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Write};
+use std::time::{Duration, Instant};
 
-/// The longest line of a request.
-const LONGEST_LINE: u64 = 4096;
-/// The most lines of a head.
-const MOST_LINES: usize = 64;
+/// The longest head of a request.
+const LONGEST_HEAD: usize = 16 << 10;
+/// The longest path with its query.
+const LONGEST_TARGET: usize = 4096;
+/// The most headers.
+const MOST_HEADERS: usize = 64;
 
 /// What a browser asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub(super) struct Request {
     /// Names and values after the question mark, decoded.
     pub(super) query: Vec<(String, String)>,
     pub(super) host: Option<String>,
+    /// The page that asks, if it is not this one's own navigation.
+    pub(super) origin: Option<String>,
     pub(super) token: Option<String>,
     /// Whether the browser wants to ask again on this connection.
     pub(super) goes_on: bool,
@@ -41,23 +47,83 @@ pub(super) enum Bad {
     Refused(u16, &'static str),
 }
 
-/// Reads a request; `None` if the browser has no more.
-pub(super) fn read(from: &mut impl BufRead) -> Result<Option<Request>, Bad> {
-    let Some(first) = line(from)? else { return Ok(None) };
-    let mut words = first.split(' ');
-    let (method, target, version) = (words.next(), words.next(), words.next());
-    let (Some(method), Some(target), Some(version), None) = (method, target, version, words.next())
-    else {
-        return Err(Bad::Refused(400, "that is no request"));
+/// Reads a request; `None` if the browser has no more. A head that is not complete `within` this time
+/// of its first byte is refused.
+pub(super) fn read(from: &mut impl BufRead, within: Duration) -> Result<Option<Request>, Bad> {
+    match head(from, within)? {
+        Some(head) => parse(&head).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The bytes up to the empty line, and not one more.
+fn head(from: &mut impl BufRead, within: Duration) -> Result<Option<Vec<u8>>, Bad> {
+    const END: &[u8] = b"\r\n\r\n";
+    let mut head: Vec<u8> = vec![];
+    let mut began = None;
+    loop {
+        let some = match from.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            some => some?,
+        };
+        if some.is_empty() {
+            return match head.is_empty() {
+                true => Ok(None),
+                false => Err(Bad::Refused(400, "the request ends in the middle")),
+            };
+        }
+        if began.get_or_insert_with(Instant::now).elapsed() > within {
+            return Err(Bad::Refused(408, "the request took too long"));
+        }
+        let before = head.len();
+        head.extend(some.iter().take(LONGEST_HEAD + 1 - before));
+        let (taken, seen) = (head.len() - before, before.saturating_sub(END.len() - 1));
+        let end = head.get(seen..).and_then(|new| new.windows(END.len()).position(|it| it == END));
+        if let Some(end) = end {
+            let whole = seen + end + END.len();
+            head.truncate(whole);
+            from.consume(whole - before);
+            return Ok(Some(head));
+        }
+        from.consume(taken);
+        if head.len() > LONGEST_HEAD {
+            return Err(Bad::Refused(431, "the head of the request is too long"));
+        }
+    }
+}
+
+fn parse(head: &[u8]) -> Result<Request, Bad> {
+    let bare = |(at, byte): (usize, &u8)| {
+        *byte == b'\n' && at.checked_sub(1).and_then(|at| head.get(at)) != Some(&b'\r')
     };
-    if version != "HTTP/1.1" {
+    if head.iter().enumerate().any(bare) {
+        return Err(Bad::Refused(400, "lines end with CR and LF"));
+    }
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut parsed = httparse::Request::new(&mut headers);
+    match parsed.parse(head) {
+        Ok(httparse::Status::Complete(bytes)) if bytes == head.len() => {}
+        Ok(_) => return Err(Bad::Refused(400, "that is no request")),
+        Err(httparse::Error::TooManyHeaders) => {
+            return Err(Bad::Refused(431, "there are too many headers"));
+        }
+        Err(httparse::Error::Version) => {
+            return Err(Bad::Refused(505, "only HTTP/1.1 is spoken here"));
+        }
+        Err(_) => return Err(Bad::Refused(400, "that is no request")),
+    }
+    if parsed.version != Some(1) {
         return Err(Bad::Refused(505, "only HTTP/1.1 is spoken here"));
     }
-    if method != "GET" {
+    if parsed.method != Some("GET") {
         return Err(Bad::Refused(405, "there is only GET here"));
     }
+    let target = parsed.path.filter(|target| target.is_ascii()).unwrap_or_default();
     if !target.starts_with('/') {
         return Err(Bad::Refused(400, "a path begins with a slash"));
+    }
+    if target.len() > LONGEST_TARGET {
+        return Err(Bad::Refused(414, "the path is too long"));
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut request = Request { path: path.to_owned(), goes_on: true, ..Request::default() };
@@ -66,55 +132,40 @@ pub(super) fn read(from: &mut impl BufRead) -> Result<Option<Request>, Bad> {
         let decoded = decode(name).zip(decode(value));
         request.query.push(decoded.ok_or(Bad::Refused(400, "that is no query"))?);
     }
-    for _ in 0..MOST_LINES {
-        let Some(head) = line(from)? else {
-            return Err(Bad::Refused(400, "the request ends in the middle"));
-        };
-        if head.is_empty() {
-            return Ok(Some(request));
-        }
-        let Some((name, value)) = head.split_once(':') else {
-            return Err(Bad::Refused(400, "that is no header"));
-        };
-        header(&mut request, name, value.trim())?;
+    let mut length = None;
+    for httparse::Header { name, value } in parsed.headers.iter() {
+        let printable = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
+        let value =
+            std::str::from_utf8(value).ok().filter(|it| it.bytes().all(|it| printable(&it)));
+        let value = value.ok_or(Bad::Refused(400, "that is no text"))?.trim();
+        header(&mut request, &mut length, name, value)?;
     }
-    Err(Bad::Refused(431, "that are too many headers"))
+    Ok(request)
 }
 
-fn header(request: &mut Request, name: &str, value: &str) -> Result<(), Bad> {
+fn header(
+    request: &mut Request,
+    length: &mut Option<String>,
+    name: &str,
+    value: &str,
+) -> Result<(), Bad> {
     let once = |place: &mut Option<String>| match place.replace(value.to_owned()) {
         None => Ok(()),
         Some(_) => Err(Bad::Refused(400, "a header is there twice")),
     };
     match name.to_ascii_lowercase().as_str() {
         "host" => once(&mut request.host),
+        "origin" => once(&mut request.origin),
         "tenure-token" => once(&mut request.token),
         "connection" => {
-            request.goes_on = !value.eq_ignore_ascii_case("close");
+            request.goes_on &= !value.eq_ignore_ascii_case("close");
             Ok(())
         }
-        "content-length" if value == "0" => Ok(()),
+        "content-length" if value == "0" => once(length),
         "content-length" | "transfer-encoding" | "expect" | "upgrade" => {
             Err(Bad::Refused(400, "requests have no body here"))
         }
         _ => Ok(()),
-    }
-}
-
-/// A line without its end; `None` if there is none.
-fn line(from: &mut impl BufRead) -> Result<Option<String>, Bad> {
-    let mut bytes = vec![];
-    from.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes)?;
-    if bytes.is_empty() {
-        return Ok(None);
-    }
-    let Some(text) = bytes.strip_suffix(b"\r\n") else {
-        return Err(Bad::Refused(400, "a line is too long, or does not end as it should"));
-    };
-    let printable = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
-    match std::str::from_utf8(text) {
-        Ok(text) if text.as_bytes().iter().all(printable) => Ok(Some(text.to_owned())),
-        _ => Err(Bad::Refused(400, "that is no text")),
     }
 }
 
@@ -194,8 +245,10 @@ impl Answer {
 mod tests {
     use super::*;
 
+    const SOON: Duration = Duration::from_secs(60);
+
     fn status(text: &str) -> u16 {
-        match read(&mut text.as_bytes()) {
+        match read(&mut text.as_bytes(), SOON) {
             Err(Bad::Refused(status, _)) => status,
             other => panic!("{other:?}"),
         }
@@ -206,7 +259,7 @@ mod tests {
         let text = "GET /a/b?stream=cam0%2Fframe&after=7 HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\
                     tenure-TOKEN:  x \r\nAccept: */*\r\n\r\nGET / HTTP/1.1\r\nConnection: close\r\n\r\n";
         let mut bytes = text.as_bytes();
-        let first = read(&mut bytes).unwrap().unwrap();
+        let first = read(&mut bytes, SOON).unwrap().unwrap();
         assert_eq!((first.path.as_str(), first.value("stream")), ("/a/b", Some("cam0/frame")));
         assert_eq!((first.value("after"), first.value("x")), (Some("7"), None));
         assert_eq!(
@@ -214,13 +267,14 @@ mod tests {
             (Some("127.0.0.1:80"), Some("x"))
         );
         assert!(first.goes_on);
-        assert!(!read(&mut bytes).unwrap().unwrap().goes_on);
-        assert_eq!(read(&mut bytes).unwrap(), None);
+        assert!(!read(&mut bytes, SOON).unwrap().unwrap().goes_on);
+        assert_eq!(read(&mut bytes, SOON).unwrap(), None);
     }
 
     #[test]
     fn anything_else_is_refused() {
         let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(5000));
+        let huge = format!("GET / HTTP/1.1\r\nA: {}\r\n\r\n", "a".repeat(20_000));
         let many = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(65));
         let cases = [
             ("POST / HTTP/1.1\r\n\r\n", 405),
@@ -237,11 +291,52 @@ mod tests {
             ("GET /?a=%zz HTTP/1.1\r\n\r\n", 400),
             ("GET /?a=%ff HTTP/1.1\r\n\r\n", 400),
             ("GET /\x01 HTTP/1.1\r\n\r\n", 400),
-            (&long, 400),
+            ("\r\n\r\n", 400),
+            ("GET / HTTP/1.1\nHost: a\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\n\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nContent-Length : 30\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nContent-Length\t: 30\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\n Content-Length: 30\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nA: b\r\n folded: 30\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\n: 30\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nContent-Length: 00\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nContent-Length: +0\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nTransfer-Encoding: identity\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nTransfer-Encoding:\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nOrigin: a\r\nOrigin: b\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nA: \x7f\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nA: \u{e4}\r\n\r\n", 400),
+            ("GET / HTTP/2.0\r\n\r\n", 505),
+            ("HEAD / HTTP/1.1\r\n\r\n", 405),
+            (&long, 414),
+            (&huge, 431),
             (&many, 431),
         ];
         for (text, expected) in cases {
             assert_eq!(status(text), expected, "{text}");
         }
+    }
+    /// Gives one byte at a time, as slow clients do.
+    struct Drops<'a>(&'a [u8]);
+
+    impl io::Read for Drops<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let most = into.len().min(1);
+            self.0.read(&mut into[..most])
+        }
+    }
+
+    #[test]
+    fn heads_in_pieces_are_read_and_slow_ones_refused() {
+        let text = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\n\r\n";
+        let mut reader = io::BufReader::new(Drops(text));
+        for path in ["/a", "/b"] {
+            assert_eq!(read(&mut reader, SOON).unwrap().unwrap().path, path);
+        }
+        assert_eq!(read(&mut reader, SOON).unwrap(), None);
+        let mut reader = io::BufReader::new(Drops(text));
+        let slow = read(&mut reader, Duration::ZERO);
+        assert!(matches!(slow, Err(Bad::Refused(408, _))), "{slow:?}");
     }
 }

@@ -1,13 +1,15 @@
 //! Something to look at of a frame: a JPEG file of a picture, a heat map of anything else, and what
 //! is told beside it.
 
+use std::sync::{Mutex, PoisonError};
+
 use serde::Serialize;
 use tenure::image::{Convert, Filter, ImageProcessor, ImageProcessorConfig, codec};
 use tenure::stream::Frame;
 use tenure::{DType, PixelFormat, TensorDyn, TensorMemory};
 
 use super::elements::{Elements, Values};
-use crate::clock;
+use crate::{clock, copied};
 
 /// The largest picture that is sent.
 const WIDEST: usize = 960;
@@ -15,6 +17,8 @@ const HIGHEST: usize = 720;
 /// Cells of a heat map, across and down.
 const CELLS: usize = 192;
 const QUALITY: u8 = 80;
+/// Frames with more bytes are painted one after the other.
+const LARGE: usize = 64 << 20;
 
 /// What the page gets.
 pub(super) struct Shown {
@@ -60,6 +64,8 @@ struct Picture {
 /// Makes pictures of frames.
 pub(super) struct Painter {
     processor: ImageProcessor,
+    /// Held while a large frame is painted.
+    turn: Mutex<()>,
 }
 
 fn said(error: impl std::fmt::Display) -> String {
@@ -70,12 +76,18 @@ impl Painter {
     /// With one thread: looking is not to disturb those who work.
     pub(super) fn new() -> Result<Painter, String> {
         let config = ImageProcessorConfig { engines: None, threads: Some(1) };
-        Ok(Painter { processor: ImageProcessor::with_config(&config).map_err(said)? })
+        let processor = ImageProcessor::with_config(&config).map_err(said)?;
+        Ok(Painter { processor, turn: Mutex::new(()) })
     }
 
     /// Something to look at, or why there is nothing.
     pub(super) fn show(&self, frame: &Frame) -> Result<Shown, String> {
         let tensor = frame.tensor();
+        // What is not copied is not read either: every page of it would take memory.
+        copied::check(tensor).map_err(said)?;
+        // One large frame at a time: each may take as much memory as a copy of it.
+        let large = tensor.flat_bytes() > LARGE;
+        let _turn = large.then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner));
         let Some(picture) = self.picture(tensor)? else { return heat(frame) };
         let mut bytes = vec![];
         codec::encode_jpeg(&picture.tensor, QUALITY, &mut bytes).map_err(said)?;

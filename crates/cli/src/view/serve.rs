@@ -1,10 +1,10 @@
 //! Answers browsers: a thread for each connection, and not too many of them.
 
-use std::io::{self, BufReader};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, BufReader, Read};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tenure::stream::{self, StreamReport};
@@ -23,8 +23,10 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// Connections at one time.
 const MOST: usize = 32;
-/// A connection that says nothing for so long is closed.
+/// A connection that says nothing for so long is closed; so is one whose request takes longer.
 const SILENCE: Duration = Duration::from_secs(10);
+/// How long what follows a request that was refused is still taken.
+const PARTING: Duration = Duration::from_millis(500);
 /// How long a browser waits for a new frame.
 const NEXT: Duration = Duration::from_millis(200);
 /// How long it waits for producers to tell about themselves.
@@ -95,7 +97,7 @@ impl Server {
         let mut reader = BufReader::new(stream);
         let mut writer = stream;
         while !self.stop.is_over() {
-            match http::read(&mut reader) {
+            match http::read(&mut reader, SILENCE) {
                 Ok(None) => break,
                 Ok(Some(request)) => {
                     if self.knows_secret(&request) {
@@ -108,7 +110,8 @@ impl Server {
                 }
                 Err(Bad::Over(error)) => return Err(error),
                 Err(Bad::Refused(status, why)) => {
-                    return Answer::text(status, why).write(&mut writer, false);
+                    Answer::text(status, why).write(&mut writer, false)?;
+                    return part(stream);
                 }
             }
         }
@@ -123,6 +126,11 @@ impl Server {
         // A page of another name that was made to lead here may not read ours.
         if !request.host.as_ref().is_some_and(|host| is_ours(host, self.address.port())) {
             return Answer::text(403, "this is a page of 127.0.0.1");
+        }
+        if let Some(origin) = &request.origin
+            && !origin.strip_prefix("http://").is_some_and(|it| is_ours(it, self.address.port()))
+        {
+            return Answer::text(403, "pages of other sites may not ask");
         }
         // The page itself is no secret; what it shows is.
         match request.path.as_str() {
@@ -162,6 +170,17 @@ impl Server {
             },
         }
     }
+}
+
+/// Ends a connection of which not everything was read. Closed at once, the system would reset it, and
+/// the browser might never see the answer.
+fn part(mut stream: &TcpStream) -> io::Result<()> {
+    stream.shutdown(Shutdown::Write)?;
+    stream.set_read_timeout(Some(PARTING))?;
+    let began = Instant::now();
+    let mut rest = [0; 4096];
+    while began.elapsed() < PARTING && stream.read(&mut rest)? > 0 {}
+    Ok(())
 }
 
 /// Whether this is a name of this page. Browsers do not say the port of every page.

@@ -97,7 +97,11 @@ impl Watches {
         let (ours, stop) = (Arc::clone(&watch), self.stop.clone());
         thread::Builder::new()
             .name(format!("view {name}"))
-            .spawn(move || ours.follow(subscriber, &stop))
+            .spawn(move || {
+                // However it ends: a stream that nobody watches any more can be watched anew.
+                let ending = Ending(ours);
+                ending.0.follow(subscriber, &stop);
+            })
             .map_err(|error| error.to_string())?;
         open.insert(name.to_owned(), Arc::clone(&watch));
         Ok(watch)
@@ -108,6 +112,18 @@ impl Watches {
         let mut open = locked(&self.open);
         open.retain(|_, watch| locked(&watch.seen).over.is_none());
         open.get(name).cloned()
+    }
+}
+
+/// Ends a watch whose thread ends, also by a panic.
+struct Ending(Arc<Watch>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let mut seen = locked(&self.0.seen);
+        seen.frame = None;
+        seen.over.get_or_insert_with(|| "the thread that watched the stream panicked".to_owned());
+        self.0.changed.notify_all();
     }
 }
 
@@ -131,9 +147,6 @@ impl Watch {
                 }
             }
         };
-        let mut seen = locked(&self.seen);
-        seen.frame = None;
-        seen.over = Some(why);
-        self.changed.notify_all();
+        locked(&self.seen).over = Some(why);
     }
 }

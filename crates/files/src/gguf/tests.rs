@@ -112,7 +112,7 @@ fn hostile_heads_are_refused() {
     let list = |kind: u32, count: u64| [&kind.to_le_bytes()[..], &count.to_le_bytes()].concat();
     for (made, data, said) in [
         (Made { version: 1, ..good.clone() }, 34, "version 1: 2 and 3"),
-        (Made { version: 3u32.swap_bytes(), ..good.clone() }, 34, "other byte order"),
+        (Made { version: 3u32.swap_bytes(), ..good.clone() }, 34, "big-endian"),
         (Made { tensors: 1 << 60, ..good.clone() }, 34, "1152921504606846976 tensors"),
         (Made { tensors: 2, ..good.clone() }, 34, "has"),
         (Made { keys: 1 << 60, ..good.clone() }, 34, "1152921504606846976 keys"),

@@ -27,6 +27,16 @@ pub(super) enum Scalar {
     List { of: &'static str, count: u64 },
 }
 
+impl Scalar {
+    /// In words. A text is not copied: it may be long.
+    pub(super) fn into_text(self) -> String {
+        match self {
+            Scalar::Text(text) => text,
+            other => other.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -48,6 +48,9 @@ pub(super) enum How {
     Blocks,
     /// Only through the cache: file and destination differ in where a block begins.
     Shifted,
+    /// The same, and the bytes of every element of this size are reversed. A piece has whole
+    /// elements.
+    Reversed(usize),
     /// By inflating the tensor of this position.
     Inflated(usize),
 }
@@ -67,7 +70,7 @@ impl Plan {
         let mut run: Option<Run> = None;
         for (index, entry) in entries.iter().enumerate() {
             let aligned = entry.offset.is_multiple_of(entry.elements.align().max(align) as u64);
-            let stored = entry.packing == Packing::Stored;
+            let stored = entry.packing == Packing::Stored && entry.reversed == 1;
             if entry.bytes() == 0 || !stored || !aligned {
                 plan.close(run.take());
                 plan.alone(index, entry, align.max(ALIGNMENT));
@@ -123,8 +126,11 @@ impl Plan {
         self.places.push(start);
         self.bytes = start.saturating_add(bytes);
         let deflated = matches!(entry.packing, Packing::Deflated { .. });
-        let (how, step) =
-            if deflated { (How::Inflated(index), bytes.max(1)) } else { (How::Shifted, PIECE) };
+        let (how, step) = match (deflated, entry.reversed) {
+            (true, _) => (How::Inflated(index), bytes.max(1)),
+            (false, 1) => (How::Shifted, PIECE),
+            (false, size) => (How::Reversed(size), PIECE),
+        };
         // An empty array that is compressed is looked at too.
         let ends = if deflated { bytes.max(1) } else { bytes };
         for begin in (0..ends).step_by(step) {

@@ -10,6 +10,7 @@ use std::thread;
 use super::plan::{BLOCK, How, Piece, Plan};
 use super::warm::Warm;
 use super::{Callback, Direct, Progress, direct};
+use crate::order::reverse;
 use crate::shard::Shard;
 use crate::source::{self, OpenFile, Source};
 use crate::{Entry, Error, Result, npz};
@@ -116,6 +117,10 @@ impl Work<'_> {
                 None => Ok(0),
             },
             How::Shifted => source::read_exact(source, piece.at, into).map(|()| 0),
+            How::Reversed(size) => source::read_exact(source, piece.at, into).map(|()| {
+                reverse(into, size);
+                0
+            }),
             How::Blocks => self.fill_blocks(shard, piece, into, reopened),
         };
         let direct = filled.map_err(|error| error.at(&shard.path))? as u64;

@@ -4,6 +4,7 @@
 
 use tenure_tensor::{DType, TensorDyn, TensorMemory};
 
+use crate::order::{Order, reverse};
 use crate::source::{self, Source};
 use crate::{Catalogue, Elements, Entry, Error, Format, Result};
 
@@ -36,14 +37,14 @@ pub(crate) const LONGEST_HEAD: u64 = 12 + LONGEST as u64;
 ///
 /// # Errors
 /// [`Error::Damaged`] if it is no npy file, is cut off, or has an array that tensors are not:
-/// structures, text, other byte orders, Fortran's order of indices. And if no memory serves.
+/// structures, text, Fortran's order of indices. And if no memory serves.
 pub fn read(bytes: &[u8], memory: Option<TensorMemory>) -> Result<TensorDyn> {
     let (words, elements) = parts(bytes)?;
     let header = Header::parse(words)?;
     if header.fortran {
         return Err(damaged("is in Fortran's order: save numpy.ascontiguousarray(a)"));
     }
-    let dtype = dtype(&header.descr)?;
+    let (dtype, order) = dtype(&header.descr)?;
     let size = dtype.size().unwrap_or(0);
     let count = header.shape.iter().try_fold(size, |bytes, &extent| bytes.checked_mul(extent));
     if count != Some(elements.len()) {
@@ -52,7 +53,9 @@ pub fn read(bytes: &[u8], memory: Option<TensorMemory>) -> Result<TensorDyn> {
     }
     let tensor = TensorDyn::new(&header.shape, dtype, memory, None)?;
     if !elements.is_empty() {
-        tensor.map()?.as_mut_slice().copy_from_slice(elements);
+        let mut guard = tensor.map()?;
+        guard.as_mut_slice().copy_from_slice(elements);
+        reverse(guard.as_mut_slice(), order.reversed(dtype));
     }
     Ok(tensor)
 }
@@ -70,7 +73,7 @@ pub(crate) fn entry(name: String, head: &[u8], size: u64) -> Result<Entry> {
     let (words, rest) = parts(head)?;
     let Header { descr, fortran, mut shape } = Header::parse(words)?;
     let offset = (head.len() - rest.len()) as u64;
-    let elements = elements(&descr)?;
+    let (elements, order) = elements(&descr)?;
     // Blocks have no order but that of their bytes.
     let turned = fortran && shape.iter().filter(|extent| **extent > 1).count() > 1;
     if turned && matches!(elements, Elements::Blocks(_)) {
@@ -83,7 +86,7 @@ pub(crate) fn entry(name: String, head: &[u8], size: u64) -> Result<Entry> {
     let disagree =
         |shape: &[usize]| damaged(&format!("has {have} bytes of elements for {descr} {shape:?}"));
     let entry = Entry::new(name, elements, shape.clone(), offset);
-    let mut entry = entry.ok_or_else(|| disagree(&shape))?;
+    let mut entry = entry.ok_or_else(|| disagree(&shape))?.in_order(order);
     if entry.bytes() as u64 != have {
         return Err(disagree(&entry.shape));
     }
@@ -94,11 +97,11 @@ pub(crate) fn entry(name: String, head: &[u8], size: u64) -> Result<Entry> {
     Ok(entry)
 }
 
-/// What elements are: numbers, or blocks of what tensors do not have (numbers of the other byte
-/// order, complex ones, times, text). Objects of Python are neither.
-fn elements(descr: &str) -> Result<Elements> {
+/// What elements are, and the order of their bytes: numbers, or blocks of what tensors do not have
+/// (complex numbers, times, text). Objects of Python are neither.
+fn elements(descr: &str) -> Result<(Elements, Order)> {
     let unknown = match dtype(descr) {
-        Ok(dtype) => return Ok(Elements::Plain(dtype)),
+        Ok((dtype, order)) => return Ok((Elements::Plain(dtype), order)),
         Err(unknown) => unknown,
     };
     let (order, word) = descr.split_at_checked(1).unwrap_or_default();
@@ -108,12 +111,14 @@ fn elements(descr: &str) -> Result<Elements> {
         ("<" | ">" | "|" | "=", Ok(size)) if size > 0 => size,
         _ => return Err(unknown),
     };
-    match kind {
+    let blocks = match kind {
         "i" | "u" | "f" | "c" | "m" | "M" | "S" | "V" => Ok(Elements::blocks(descr, 1, size)),
         // Four bytes for a character.
         "U" => size.checked_mul(4).map(|size| Elements::blocks(descr, 1, size)).ok_or(unknown),
         _ => Err(unknown),
-    }
+    };
+    // As the file has them; their name says in which order.
+    Ok((blocks?, Order::NATIVE))
 }
 
 /// The words of the header, and the elements.
@@ -144,18 +149,22 @@ fn parts(bytes: &[u8]) -> Result<(&str, &[u8])> {
     Ok((words, elements))
 }
 
-/// The element type of numpy's word for it.
-fn dtype(descr: &str) -> Result<DType> {
+/// The element type of numpy's word for it, and the order of its bytes.
+fn dtype(descr: &str) -> Result<(DType, Order)> {
     let unknown = || {
-        damaged(&format!("has elements of `{descr}`: numbers of this machine's order are known"))
+        let known = "truth values, integers and floats of at most 8 bytes are known";
+        damaged(&format!("has elements of `{descr}`: {known}"))
     };
     let (order, word) = descr.split_at_checked(1).ok_or_else(unknown)?;
-    let native = if cfg!(target_endian = "little") { "<" } else { ">" };
-    let one_byte = word.ends_with('1');
-    if !(order == "|" && one_byte || order == native || order == "=") {
-        return Err(unknown());
-    }
-    Ok(match word {
+    let order = match order {
+        "<" => Order::Little,
+        ">" => Order::Big,
+        // Of the machine that wrote it, which nothing tells; numpy writes no such word.
+        "=" => Order::NATIVE,
+        "|" if word.ends_with('1') => Order::NATIVE,
+        _ => return Err(unknown()),
+    };
+    let dtype = match word {
         "b1" => DType::Bool,
         "u1" => DType::U8,
         "i1" => DType::I8,
@@ -169,7 +178,8 @@ fn dtype(descr: &str) -> Result<DType> {
         "f4" => DType::F32,
         "f8" => DType::F64,
         _ => return Err(unknown()),
-    })
+    };
+    Ok((dtype, order))
 }
 
 fn damaged(what: &str) -> Error {

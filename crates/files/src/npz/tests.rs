@@ -100,12 +100,12 @@ fn members_are_tensors() {
         let [weights, packed] = found.entries() else { panic!("{found:?}") };
         assert_eq!((weights.name(), weights.shape()), ("weights", &[3][..]));
         let at = weights.offset() as usize;
-        assert_eq!(bytes[at..at + 4], 1.0f32.to_le_bytes());
+        assert_eq!(bytes[at..at + 4], 1.0f32.to_ne_bytes());
         assert_eq!((packed.name(), packed.shape(), packed.bytes()), ("packed", &[1000][..], 4000));
         assert_eq!(packed.copied(), Some("its bytes are compressed"));
         let mut values = vec![0; 4000];
         inflate_into(&bytes[..], packed, &mut values).unwrap();
-        assert!(values.chunks(4).all(|value| value == 4.0f32.to_le_bytes()));
+        assert!(values.chunks(4).all(|value| value == 4.0f32.to_ne_bytes()));
         let refused: Vec<_> = found.refused().iter().map(|one| one.name.as_str()).collect();
         assert_eq!(refused, ["readme.txt", "object.npy"]);
         assert!(found.refused()[1].why.contains("|O"), "{:?}", found.refused());
@@ -125,7 +125,7 @@ fn what_is_damaged_is_refused() {
         bad[at as usize] ^= 1;
         let mut values = vec![0; a.bytes()];
         if inflate_into(&bad[..], a, &mut values).is_ok() {
-            assert!(values.chunks(4).all(|value| value == 1.0f32.to_le_bytes()), "{at}");
+            assert!(values.chunks(4).all(|value| value == 1.0f32.to_ne_bytes()), "{at}");
         }
     }
     // A shorter file has no end record.
@@ -174,4 +174,34 @@ fn hostile_lists_are_refused() {
     let mut bad = twin.clone();
     bad[second + 42..second + 46].copy_from_slice(&[0; 4]);
     assert!(refusal(&bad).contains("share bytes"), "{}", refusal(&bad));
+}
+
+#[test]
+fn arrays_of_either_byte_order_are_inflated() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("both.npz");
+    let member = |order: char, elements: Vec<u8>| {
+        let words = format!("{{'descr': '{order}f8', 'fortran_order': False, 'shape': (3,)}}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((words.len() as u16).to_le_bytes());
+        [bytes, words.into_bytes(), elements].concat()
+    };
+    let numbers = [1.5f64, -2.0, 3.25];
+    let little = member('<', numbers.iter().flat_map(|number| number.to_le_bytes()).collect());
+    let big = member('>', numbers.iter().flat_map(|number| number.to_be_bytes()).collect());
+    let parts = [
+        ("little.npy", little.clone(), false),
+        ("big.npy", big.clone(), false),
+        ("packed-little.npy", little, true),
+        ("packed-big.npy", big, true),
+    ];
+    std::fs::write(&path, zipped(&parts, false)).unwrap();
+    let file = crate::open(&path).unwrap();
+    let loaded = file.load().run().unwrap();
+    for name in ["little", "big", "packed-little", "packed-big"] {
+        for t in [file.tensor(name).unwrap(), loaded.tensor(name).unwrap()] {
+            let t = t.typed::<f64>().unwrap();
+            assert_eq!(t.map_read().unwrap().as_slice(), numbers, "{name}");
+        }
+    }
 }

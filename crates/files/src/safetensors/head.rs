@@ -11,6 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use tenure_layout::MAX_RANK;
 
 use super::{LONGEST, METADATA, OPAQUE, WORDS, elements};
+use crate::order::Order;
 use crate::source::{self, Source};
 use crate::{Catalogue, Entry, Error, Format, Result};
 
@@ -90,6 +91,7 @@ fn place(mut tensors: Vec<(String, Described)>, start: u64, size: u64) -> Result
                 "has a tensor at bytes {begin}..{end} whose shape has no such elements as {dtype}"
             ))
         })?;
+        let entry = entry.in_order(Order::Little);
         if entry.bytes() as u64 != end - begin {
             let (name, shape, bytes) = (&entry.name, &entry.shape, end - begin);
             return Err(damaged(&format!(

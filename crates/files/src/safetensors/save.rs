@@ -9,6 +9,7 @@ use tenure_tensor::{DType, Layout, TensorDyn};
 
 use super::{LONGEST, METADATA, WORDS};
 use crate::flat::{self, Elements};
+use crate::order::Order;
 use crate::whole::{self, Existing};
 use crate::{Error, Format, Result};
 
@@ -55,7 +56,7 @@ pub fn save(path: impl AsRef<Path>, tensors: &[(&str, TensorDyn)], how: &Save) -
     whole::write_durably(path, Existing::Replace, |out| {
         out.write_all(&head)?;
         for Placed { tensor, .. } in &order {
-            Elements::hold(flat::together(tensor)?)?.write(out)?;
+            Elements::hold(flat::together(tensor)?)?.write(out, Order::Little)?;
         }
         Ok::<(), Error>(())
     })

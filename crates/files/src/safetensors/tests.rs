@@ -186,3 +186,40 @@ proptest! {
         }
     }
 }
+
+/// The format is little-endian on every machine.
+#[test]
+fn elements_are_little_endian() {
+    use tenure_tensor::Tensor;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let numbers = [1u32, 0x0102_0304, u32::MAX - 1];
+    let words = Tensor::<u32>::from_slice(&numbers, &[3]).unwrap().to_dyn();
+    let reals = Tensor::<f64>::from_slice(&[1.5, -2.0], &[2]).unwrap().to_dyn();
+    let bytes = Tensor::<u8>::from_slice(&[1, 2, 3], &[3]).unwrap().to_dyn();
+    let all = [("words", words), ("reals", reals), ("bytes", bytes)];
+    save(&path, &all, &Save::default()).unwrap();
+    let file = std::fs::read(&path).unwrap();
+    let expected = [
+        ("words", numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>()),
+        ("reals", [1.5f64, -2.0].iter().flat_map(|number| number.to_le_bytes()).collect()),
+        ("bytes", vec![1, 2, 3]),
+    ];
+    let opened = crate::open(&path).unwrap();
+    for (name, expected) in expected {
+        let entry = opened.entry(name).unwrap();
+        assert_eq!(file[entry.offset() as usize..][..entry.bytes()], expected, "{name}");
+        let view = cfg!(target_endian = "little") || name == "bytes";
+        assert_eq!(opened.view(name).is_ok(), view, "{name}");
+    }
+    let loaded = opened.load().run().unwrap();
+    for named in [
+        |opened: &crate::TensorFile, _: &crate::Loaded, name: &str| opened.tensor(name),
+        |_: &crate::TensorFile, loaded: &crate::Loaded, name: &str| loaded.tensor(name),
+    ] {
+        let words = named(&opened, &loaded, "words").unwrap().typed::<u32>().unwrap();
+        assert_eq!(words.map_read().unwrap().as_slice(), numbers);
+        let reals = named(&opened, &loaded, "reals").unwrap().typed::<f64>().unwrap();
+        assert_eq!(reals.map_read().unwrap().as_slice(), [1.5, -2.0]);
+    }
+}

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::store::Store;
 use crate::device::Task;
+use crate::process;
 
 /// The device is lost.
 pub(super) struct Lost;
@@ -39,6 +40,8 @@ pub(super) struct Queue {
     orders: Mutex<Option<Sender<Order>>>,
     thread: Option<JoinHandle<()>>,
     delay: Duration,
+    /// The process that has the thread: a forked one has not, and there the device is lost.
+    generation: u64,
 }
 
 impl Shared {
@@ -71,10 +74,18 @@ impl Queue {
         let thread = thread::Builder::new().name(name).spawn(move || work(&own, &received)).ok();
         // Without a thread the device is lost from the start.
         shared.change(|state| state.lost = thread.is_none());
-        Queue { shared, orders: Mutex::new(Some(orders)), thread, delay }
+        let generation = process::generation();
+        Queue { shared, orders: Mutex::new(Some(orders)), thread, delay, generation }
+    }
+
+    fn here(&self) -> bool {
+        process::generation() == self.generation
     }
 
     fn order(&self, order: Order) {
+        if !self.here() {
+            return;
+        }
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(orders) = orders.as_ref() {
             let _ = orders.send(order);
@@ -91,6 +102,9 @@ impl Queue {
 
     /// Begins work; `None` if the device is lost.
     pub(super) fn submit(&self, tasks: Vec<Task>) -> Option<u64> {
+        if !self.here() {
+            return None;
+        }
         let mut state = self.shared.state();
         if state.lost {
             return None;
@@ -103,6 +117,9 @@ impl Queue {
     }
 
     pub(super) fn wait(&self, number: u64, timeout: Option<Duration>) -> Result<bool, Lost> {
+        if !self.here() {
+            return Err(Lost);
+        }
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut state = self.shared.state();
         loop {
@@ -120,15 +137,20 @@ impl Queue {
     }
 
     pub(super) fn set_paused(&self, paused: bool) {
-        self.shared.change(|state| state.paused = paused);
+        if self.here() {
+            self.shared.change(|state| state.paused = paused);
+        }
     }
 
     pub(super) fn is_lost(&self) -> bool {
-        self.shared.state().lost
+        !self.here() || self.shared.state().lost
     }
 
     /// Nothing is done from now on; returns when the thread has let go of everybody's memory.
     pub(super) fn lose(&self) {
+        if !self.here() {
+            return;
+        }
         let mut state = self.shared.state();
         // Work that has begun is finished first, before anybody is told that it is over.
         while state.busy {
@@ -142,6 +164,10 @@ impl Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
+        if !self.here() {
+            let orders = self.orders.get_mut().unwrap_or_else(PoisonError::into_inner);
+            return std::mem::forget((orders.take(), self.thread.take()));
+        }
         self.shared.change(|state| state.stopping = true);
         *self.orders.lock().unwrap_or_else(PoisonError::into_inner) = None;
         if let Some(thread) = self.thread.take() {

@@ -57,7 +57,10 @@ pub(super) fn decode_into(bytes: &[u8], head: Head, target: &TensorDyn) -> Resul
     if reader.info().interlaced || grey_alpha {
         let too_large = || undecodable(FileFormat::Png, "its pixels do not fit into memory");
         let length = reader.output_buffer_size().ok_or_else(too_large)?;
-        let mut whole = vec![0; length];
+        // As many as the file says, which need not be true.
+        let mut whole = Vec::new();
+        whole.try_reserve_exact(length).map_err(|_| too_large())?;
+        whole.resize(length, 0);
         reader.next_frame(&mut whole).map_err(wrong)?;
         let from = whole.chunks(length / head.height.max(1));
         for (row, from) in rows.iter_mut().zip(from) {

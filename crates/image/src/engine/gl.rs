@@ -13,6 +13,7 @@ use tenure_memory::{Allocator, Fence, RawBuffer, Request, TensorMemory, Why};
 use crate::engine::{Engine, EngineKind};
 use crate::held::check_reachable;
 use crate::job::Job;
+use crate::origin::Origin;
 use crate::{Error, Result};
 
 mod api;
@@ -52,6 +53,8 @@ pub(crate) struct OpenGl {
     worker: Mutex<Slot>,
     /// The only platform to look for a display on.
     only: Option<&'static str>,
+    /// A context does not survive a fork, nor does its thread.
+    origin: Origin,
 }
 
 /// Where the worker is kept.
@@ -82,13 +85,19 @@ impl OpenGl {
     }
 
     fn only_on(only: Option<&'static str>) -> OpenGl {
-        OpenGl { worker: Mutex::new(Slot::Unknown), only }
+        OpenGl { worker: Mutex::new(Slot::Unknown), only, origin: Origin::here() }
     }
 
     fn running(&self) -> Result<Arc<Running>> {
-        let mut slot = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let forked = || refused("this process was forked off the one that made it: make it here");
+        let mut slot = match self.origin.is_here() {
+            true => self.worker.lock().unwrap_or_else(PoisonError::into_inner),
+            // Somebody may have had it locked who is not here.
+            false => self.worker.try_lock().map_err(|_| forked())?,
+        };
         let absent = |reason: &str| refused(format!("there is no OpenGL ES 3 here: {reason}"));
         match &*slot {
+            Slot::Running(running) if !running.worker.orders.is_here() => return Err(forked()),
             Slot::Running(running) if !running.worker.state.lost() => {
                 return Ok(Arc::clone(running));
             }

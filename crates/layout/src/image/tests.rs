@@ -137,3 +137,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn planes_on_top_of_each_other_are_counted_together() {
+    // Each plane fits the address space; the three of them do not.
+    let side = 1usize << (usize::BITS / 2 - 1);
+    let places = [(0, Some(side)), (0, Some(side)), (0, Some(side))];
+    let made = |height: usize| {
+        let format = PixelFormat::PlanarRgb;
+        ImageLayout::from_planes(format, DType::U8, side, height, &places)
+    };
+    assert!(matches!(made(side), Err(Error::ImageTooLarge { .. })));
+    assert!(made(side / 2).is_ok());
+    for (width, height) in [(side, side), (usize::MAX, 1), (1, usize::MAX), (side, side / 2)] {
+        for format in PixelFormat::all() {
+            for dtype in DType::all() {
+                if let Ok(image) = ImageLayout::new(format, dtype, width, height, None) {
+                    let bytes = |plane: &PlaneLayout| plane.row_bytes as u128 * plane.rows as u128;
+                    let all: u128 = image.planes().iter().map(bytes).sum();
+                    assert_eq!(image.packed_bytes() as u128, all);
+                    assert!(isize::try_from(all).is_ok());
+                }
+            }
+        }
+    }
+}

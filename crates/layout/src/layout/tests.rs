@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::{Walk, WalkPair};
 
 /// Byte offset of every element in index order.
 fn places(layout: &Layout) -> Vec<usize> {
@@ -203,4 +204,111 @@ fn the_lowest_element_can_come_first() {
         Layout::from_lowest(DType::U8, &[2, 2], &[1]),
         Err(Error::RankMismatch { .. })
     ));
+}
+
+/// What every layout promises, however it was made.
+fn check_sizes(layout: &Layout) {
+    let fits = |bytes: i128| assert!(isize::try_from(bytes).is_ok(), "{bytes} of {layout:?}");
+    let elements = layout.shape().iter().map(|&dim| dim as i128).product::<i128>();
+    let packed = (elements * layout.dtype().bits() as i128 + 7) / 8;
+    fits(packed);
+    assert_eq!(layout.elements() as i128, elements, "{layout:?}");
+    assert_eq!(layout.packed_bytes() as i128, packed, "{layout:?}");
+    fits(layout.span().end as i128);
+    let size = layout.dtype().size().unwrap_or(1) as i128;
+    layout.strides().iter().for_each(|&stride| fits(stride as i128 * size));
+}
+
+#[test]
+fn repeated_elements_are_counted_too() {
+    let most = isize::MAX as usize;
+    for dtype in DType::all() {
+        let (size, fits) = match dtype.size() {
+            Some(size) => (size, most / size),
+            None => (1, most),
+        };
+        let many = Layout::strided(dtype, &[fits], &[0], 0);
+        if dtype.is_sub_byte() {
+            // Repeated 4-bit elements would start inside a byte.
+            assert!(many.is_err(), "{dtype}");
+        } else {
+            check_sizes(&many.unwrap());
+        }
+        if size > 1 {
+            let strided = Layout::strided(dtype, &[fits + 1], &[0], 0);
+            assert!(matches!(strided, Err(Error::TooLarge { .. })), "{dtype}");
+            // The size for which a product that wraps is small again.
+            let wraps = usize::MAX / size + 2;
+            assert!(Layout::strided(dtype, &[wraps], &[0], 0).is_err(), "{dtype}");
+            assert!(Layout::strided(dtype, &[0, wraps], &[0, 0], 0).is_err(), "{dtype}");
+            assert!(Layout::from_lowest(dtype, &[wraps], &[0]).is_err(), "{dtype}");
+            let one = Layout::contiguous(dtype, &[1]).unwrap();
+            assert!(one.broadcast_to(&[wraps]).is_err(), "{dtype}");
+            assert!(one.broadcast_to(&[wraps / 2, 2]).is_err(), "{dtype}");
+        }
+    }
+}
+
+#[test]
+fn strides_that_lead_nowhere_are_countable() {
+    for (shape, strides) in [
+        (&[1usize, 3][..], &[isize::MAX, 1][..]),
+        (&[0, 5], &[isize::MAX, isize::MIN]),
+        (&[1], &[isize::MIN]),
+    ] {
+        for dtype in [DType::U8, DType::F64] {
+            check_sizes(&Layout::strided(dtype, shape, strides, 8).unwrap());
+        }
+    }
+    let long = Layout::strided(DType::F64, &[1], &[isize::MAX / 16], 0).unwrap();
+    check_sizes(&long.unsqueeze(0).unwrap());
+}
+
+fn extremes() -> impl Strategy<Value = usize> {
+    prop_oneof![
+        0usize..5,
+        (0u32..usize::BITS, 0usize..3).prop_map(|(bit, off)| (1usize << bit).wrapping_add(off)),
+        (0u32..usize::BITS, 0usize..3).prop_map(|(bit, off)| (1usize << bit).wrapping_sub(off)),
+        any::<usize>(),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 16 } else { 4096 }))]
+
+    #[test]
+    fn every_size_fits(
+        code in 0u8..18, shape in prop::collection::vec(extremes(), 0..4),
+        steps in prop::collection::vec(prop_oneof![Just(0isize), extremes().prop_map(|n| n as isize)], 4),
+        offset in extremes(), wide in prop::collection::vec(extremes(), 0..5),
+        (axis, start, end, step) in (0usize..4, extremes(), extremes(), extremes()),
+    ) {
+        let dtype = DType::from_code(code).unwrap();
+        let steps = &steps[..shape.len()];
+        let made = [
+            Layout::contiguous(dtype, &shape),
+            Layout::strided(dtype, &shape, steps, offset),
+            Layout::strided(dtype, &shape, steps, isize::MAX as usize / 2),
+            Layout::from_lowest(dtype, &shape, steps),
+        ];
+        for layout in made.into_iter().flatten() {
+            check_sizes(&layout);
+            let views = [
+                layout.slice(axis, start, end, step),
+                layout.slice(axis, 0, layout.shape().get(axis).copied().unwrap_or(0), step),
+                layout.index(axis, start),
+                layout.reshape(&wide),
+                layout.unsqueeze(axis),
+                layout.squeeze(axis),
+                layout.broadcast_to(&wide),
+                layout.shifted(start),
+                layout.counted_from(start),
+                layout.permute(&(0..layout.rank()).rev().collect::<Vec<_>>()),
+            ];
+            for view in views.into_iter().flatten() {
+                check_sizes(&view);
+                let _ = (view.may_self_overlap(), Walk::new(&view), WalkPair::new(&view, &view));
+            }
+        }
+    }
 }

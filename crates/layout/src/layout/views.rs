@@ -37,7 +37,8 @@ impl Layout {
                 Ok(())
             }
             (last, _) => {
-                let element = moved.saturating_add(last.unwrap_or(0)).unsigned_abs() + 1;
+                let element =
+                    moved.checked_add(last.unwrap_or(0)).map_or(0, isize::unsigned_abs) + 1;
                 let (dtype, strides) = (self.dtype, self.strides.clone());
                 Err(Error::SubByte { dtype, element, strides })
             }
@@ -87,7 +88,7 @@ impl Layout {
     /// If the number of elements differs, or the strides would need a copy.
     pub fn reshape(&self, shape: &[usize]) -> Result<Layout> {
         check_rank(shape.len())?;
-        let want = product(shape)?;
+        let (want, _) = product(self.dtype, shape)?;
         if want != self.elements {
             return Err(Error::ReshapeCount {
                 from: self.shape.clone(),
@@ -149,7 +150,8 @@ impl Layout {
         }
         let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
         let stride = match (self.shape.get(axis), self.strides.get(axis)) {
-            (Some(&dim), Some(&stride)) => stride.saturating_mul(dim.max(1) as isize),
+            // Nobody steps along a dimension of 1, so 0 will do where this does not fit.
+            (Some(&dim), Some(&stride)) => stride.checked_mul(dim.max(1) as isize).unwrap_or(0),
             _ => 1,
         };
         shape.insert(axis, 1);

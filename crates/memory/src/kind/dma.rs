@@ -129,7 +129,7 @@ impl Source {
         let page = crate::mapping::page_size();
         // A buffer of nothing still is a buffer.
         let bytes = request.bytes().max(1).next_multiple_of(page);
-        check_room(TensorMemory::Dma, bytes)?;
+        check_room(TensorMemory::Dma, request.bytes(), bytes)?;
         let fd = self.make(bytes).map_err(|refusal| Error::Unavailable {
             memory: TensorMemory::Dma,
             why: Why::Sources(vec![refusal]),

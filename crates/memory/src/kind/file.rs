@@ -12,8 +12,10 @@ use std::ptr::NonNull;
 use rustix::fs::{self, OFlags};
 use rustix::process;
 
-use crate::bus::Watch;
-use crate::descriptor::{object_key, still_has};
+use crate::bus::{Watch, ensure_sigbus_handler};
+use crate::descriptor::still_has;
+use crate::kind::holes;
+use crate::kind::room::Claim;
 use crate::mapping::Mapping;
 use crate::{Access, CpuAddress, Error, ObjectKey, RawMemory, Result, TensorMemory};
 
@@ -25,15 +27,17 @@ pub(crate) struct Mapped {
     fd: OwnedFd,
     size: usize,
     key: ObjectKey,
+    /// What reading it all would make anew, of a file in memory.
+    _holes: Option<Claim>,
 }
 
 impl Mapped {
     pub(crate) fn new(fd: OwnedFd, size: usize) -> Result<Mapped> {
         let mapping = Mapping::private(fd.as_fd(), size)
             .map_err(|errno| Error::system("mapping the file", errno))?;
-        let watch = Watch::of_file(&mapping, fd.as_fd())?;
-        let key = object_key(fd.as_fd())?;
-        Ok(Mapped { watch, mapping, fd, size, key })
+        let watch = Watch::new(&mapping, fd.as_fd(), true)?;
+        let (key, holes) = holes::look(fd.as_fd(), size)?;
+        Ok(Mapped { watch, mapping, fd, size, key, _holes: holes })
     }
 }
 
@@ -61,12 +65,16 @@ unsafe impl RawMemory for Mapped {
     }
 
     fn begin(&self, _access: Access) -> Result<NonNull<u8>> {
-        // No system call here: a page that is missing is found out when it is touched.
-        if self.watch.lost() { Err(Error::Truncated) } else { Ok(self.mapping.address()) }
+        // The file is not looked at: a page that is missing is found out when it is touched.
+        if self.watch.lost() {
+            return Err(Error::Truncated);
+        }
+        ensure_sigbus_handler()?;
+        Ok(self.mapping.address())
     }
 
     fn intact(&self) -> Result<()> {
-        let intact = !self.watch.lost() && still_has(self.fd.as_fd(), self.size);
+        let intact = !self.watch.lost() && still_has(self.fd.as_fd(), self.size as u64);
         if intact { Ok(()) } else { Err(Error::Truncated) }
     }
 

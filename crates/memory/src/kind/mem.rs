@@ -3,11 +3,22 @@
 //! Pages from the kernel are zero when first touched, so a large block costs nothing until it is
 //! used and is never written twice. Blocks of a large page or more start at one and ask for
 //! transparent huge pages: one fault for 2 MiB, not 512.
+//!
+//! What can be refused is refused when it is asked for. On Linux all blocks from 128 KiB on, in this
+//! process together, are never more than memory and swap of the machine, or than the control groups
+//! that it is in allow (read once). Every block is reserved as far as the kernel
+//! keeps account: always with `vm.overcommit_memory=2`, and with 0 one that is more than the
+//! machine has. Not refused is what other processes and other memory of this one have taken of it
+//! meanwhile: pages are made when they are touched, so that a tensor may be sparse, and only mode 2
+//! keeps the kernel from promising to two processes what it has once. Shared memory is made at once
+//! and has no such gap.
 #![expect(unsafe_code, reason = "calls the global allocator")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
+#[cfg(linux_like)]
+use super::room::Claim;
 #[cfg(maps_pages)]
 use crate::mapping::{LARGE_PAGE, Mapping, whole_pages};
 use crate::{
@@ -97,6 +108,9 @@ unsafe impl RawMemory for Block {
 struct Pages {
     mapping: Mapping,
     size: usize,
+    /// Given back when the pages are.
+    #[cfg(linux_like)]
+    _claim: Claim,
 }
 
 #[cfg(maps_pages)]
@@ -104,6 +118,8 @@ impl Pages {
     fn new(request: &Request<'_>) -> Result<Pages> {
         let size = request.bytes();
         let align = if size >= LARGE_PAGE { LARGE_PAGE } else { request.align() };
+        #[cfg(linux_like)]
+        let claim = Claim::heap(size)?;
         let mapping = whole_pages(size).and_then(|whole| Mapping::anonymous(whole, align));
         let mapping = mapping.map_err(|source| Error::OutOfMemory {
             memory: TensorMemory::Mem,
@@ -114,7 +130,12 @@ impl Pages {
         if size >= LARGE_PAGE {
             mapping.advise_huge_pages();
         }
-        Ok(Pages { mapping, size })
+        Ok(Pages {
+            mapping,
+            size,
+            #[cfg(linux_like)]
+            _claim: claim,
+        })
     }
 }
 

@@ -95,7 +95,8 @@ impl Shm {
 
     /// Named POSIX shared memory (`/dev/shm`), created anew and removed by
     /// [`remove_named`]. It cannot be sealed: if another process shortens it, the bytes that are
-    /// gone read as zero and the tensor says so.
+    /// gone read as zero and the tensor says so; [`crate::ensure_sigbus_handler`] says what that
+    /// depends on.
     pub fn named(name: &str) -> Shm {
         Shm { pages: Pages::Posix(name.to_owned()) }
     }
@@ -123,7 +124,7 @@ impl Allocator for Shm {
             .map_err(out_of_memory)?;
         if ordinary {
             // Needs a descriptor, so it is asked before the file takes what may be the last one.
-            check_room(TensorMemory::Shm, whole)?;
+            check_room(TensorMemory::Shm, size, whole)?;
         }
         let file = |flags| {
             memory_file(request.name().unwrap_or("tenure"), flags)
@@ -142,7 +143,7 @@ impl Allocator for Shm {
             fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)
                 .map_err(|errno| Error::system("sealing the memory file", errno))?;
             // Until now whoever found it in /proc could shorten it.
-            if !still_has(fd.as_fd(), whole) {
+            if !still_has(fd.as_fd(), whole as u64) {
                 return Err(Error::Truncated);
             }
         }

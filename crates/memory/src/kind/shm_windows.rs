@@ -20,8 +20,13 @@ const PAGE_READWRITE: u32 = 4;
 /// `FILE_MAP_READ | FILE_MAP_WRITE`.
 const READ_WRITE: u32 = 6;
 const ALREADY_EXISTS: i32 = 183;
+const MEM_RESERVE: u32 = 0x2000;
+const MEM_RELEASE: u32 = 0x8000;
+const PAGE_NOACCESS: u32 = 1;
 /// What views start at.
 const GRANULARITY: usize = 64 << 10;
+/// How often another thread may be quicker to take the addresses that would do.
+const TRIES: usize = 16;
 
 #[repr(C)]
 struct BasicInformation {
@@ -46,13 +51,16 @@ unsafe extern "system" {
         name: *const u16,
     ) -> Handle;
     fn OpenFileMappingW(access: u32, inherit: i32, name: *const u16) -> Handle;
-    fn MapViewOfFile(
+    fn MapViewOfFileEx(
         section: Handle,
         access: u32,
         offset_high: u32,
         offset_low: u32,
         bytes: usize,
+        address: *mut c_void,
     ) -> *mut c_void;
+    fn VirtualAlloc(address: *mut c_void, bytes: usize, kind: u32, protection: u32) -> *mut c_void;
+    fn VirtualFree(address: *mut c_void, bytes: usize, kind: u32) -> i32;
     fn UnmapViewOfFile(view: *const c_void) -> i32;
     fn VirtualQuery(address: *const c_void, found: *mut BasicInformation, bytes: usize) -> usize;
     fn CloseHandle(handle: Handle) -> i32;
@@ -82,11 +90,7 @@ impl Allocator for Shm {
     }
 
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
-        let (bytes, align) = (request.bytes(), request.align());
-        if align > GRANULARITY {
-            return Err(Error::BadRequest { bytes, align });
-        }
-        let section = Section::create(self.name.as_deref(), bytes)?;
+        let section = Section::create(self.name.as_deref(), request.bytes(), request.align())?;
         Ok(RawBuffer::new(section, request.name()))
     }
 }
@@ -131,8 +135,40 @@ fn failed(what: &'static str) -> Error {
     Error::System { what, cause: io::Error::last_os_error() }
 }
 
+/// A view of all of a section that is open, which has `bytes` bytes; null if there is none.
+fn view(section: Handle, bytes: usize, align: usize) -> *mut c_void {
+    let at = |address| {
+        // SAFETY: a section that is open; all of it, where nothing is mapped: Windows refuses
+        // addresses that are in use.
+        unsafe { MapViewOfFileEx(section, READ_WRITE, 0, 0, 0, address) }
+    };
+    if align <= GRANULARITY {
+        return at(ptr::null_mut());
+    }
+    let Some(reach) = bytes.checked_add(align) else { return ptr::null_mut() };
+    for _ in 0..TRIES {
+        // Addresses that are free, with an aligned one among them; given back before they are
+        // used, because a view cannot take the place of a reservation.
+        // SAFETY: Windows chooses the addresses, which nobody else knows before they are released.
+        let free = unsafe {
+            let free = VirtualAlloc(ptr::null_mut(), reach, MEM_RESERVE, PAGE_NOACCESS);
+            if free.is_null() {
+                return free;
+            }
+            VirtualFree(free, 0, MEM_RELEASE);
+            free
+        };
+        let view = at(free.map_addr(|address| address.next_multiple_of(align)));
+        // Another thread may have taken the place meanwhile.
+        if !view.is_null() {
+            return view;
+        }
+    }
+    ptr::null_mut()
+}
+
 impl Section {
-    fn create(name: Option<&str>, bytes: usize) -> Result<Section> {
+    fn create(name: Option<&str>, bytes: usize, align: usize) -> Result<Section> {
         let whole = name.map(whole_name).transpose()?;
         let pointer = whole.as_ref().map_or(ptr::null(), |whole| whole.as_ptr());
         let size = bytes.max(1) as u64;
@@ -152,7 +188,7 @@ impl Section {
             unsafe { CloseHandle(handle) };
             return Err(Error::Open { path: name.into(), cause });
         }
-        Section::map(handle, name, Some(bytes))
+        Section::map(handle, name, Some(bytes), align)
     }
 
     fn open(name: &str) -> Result<Section> {
@@ -163,13 +199,17 @@ impl Section {
             let cause = io::Error::last_os_error();
             return Err(Error::Open { path: name.into(), cause });
         }
-        Section::map(handle, Some(name), None)
+        Section::map(handle, Some(name), None, GRANULARITY)
     }
 
-    /// Takes the handle, and maps all of the section.
-    fn map(handle: Handle, name: Option<&str>, size: Option<usize>) -> Result<Section> {
-        // SAFETY: a section that is open; all of it.
-        let view = unsafe { MapViewOfFile(handle, READ_WRITE, 0, 0, 0) };
+    /// Takes the handle, and maps all of the section at a multiple of `align`.
+    fn map(
+        handle: Handle,
+        name: Option<&str>,
+        size: Option<usize>,
+        align: usize,
+    ) -> Result<Section> {
+        let view = view(handle, size.unwrap_or(0).max(1), align);
         let Some(address) = NonNull::new(view.cast::<u8>()) else {
             let error = failed("mapping a section");
             // SAFETY: opened by the caller, who gave it here.

@@ -110,7 +110,9 @@ unsafe impl RawMemory for Window {
 
     #[cfg(linux_like)]
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        if self.shareable { self.memory_below().descriptor() } else { None }
+        // What was left behind is not what the descriptor stands for.
+        let shareable = self.shareable && !self.home.is_left_behind();
+        if shareable { self.memory_below().descriptor() } else { None }
     }
 
     #[cfg(linux_like)]

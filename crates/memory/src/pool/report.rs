@@ -1,20 +1,34 @@
-//! How much a pool may keep, and what it did.
+//! How much a pool may have, and what it did.
 
 use std::fmt;
 
-/// How much a pool may keep for reuse. What is in use is not limited.
+/// How much a pool may have.
+///
+/// Bytes are those of the buffers that the pool makes: up to an eighth more than was asked for
+/// ([`crate::Allocator::allocate`] of a pool), but never more than the limit allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolLimits {
-    /// Bytes kept.
+    /// The most bytes in use and kept together. A request that does not fit, even if everything
+    /// kept is given up for it, is [`crate::Error::PoolFull`].
     pub bytes: usize,
-    /// Buffers kept.
+    /// The most bytes kept for reuse.
+    pub kept_bytes: usize,
+    /// The most buffers kept for reuse.
     pub buffers: usize,
 }
 
+impl PoolLimits {
+    /// At most so many bytes in use and kept together, and so many buffers kept. `usize::MAX` is no
+    /// limit.
+    pub fn new(bytes: usize, buffers: usize) -> PoolLimits {
+        PoolLimits { bytes, kept_bytes: bytes, buffers }
+    }
+}
+
 impl Default for PoolLimits {
-    /// 256 MiB in at most 64 buffers.
+    /// No limit to what is in use; 256 MiB in at most 64 buffers are kept.
     fn default() -> PoolLimits {
-        PoolLimits { bytes: 256 << 20, buffers: 64 }
+        PoolLimits { bytes: usize::MAX, kept_bytes: 256 << 20, buffers: 64 }
     }
 }
 
@@ -42,10 +56,10 @@ pub struct PoolReport {
 }
 
 impl PoolReport {
-    /// Limits that keep exactly what the pool has seen in use at one time: run a few rounds,
-    /// then make the pool with these.
+    /// Limits that keep exactly what the pool has seen in use at one time, with no limit to what is
+    /// in use: run a few rounds, then make the pool with these.
     pub fn limits(&self) -> PoolLimits {
-        PoolLimits { bytes: self.peak_bytes, buffers: self.peak }
+        PoolLimits { bytes: usize::MAX, kept_bytes: self.peak_bytes, buffers: self.peak }
     }
 }
 
@@ -67,6 +81,11 @@ impl fmt::Display for PoolReport {
 }
 
 impl PoolReport {
+    /// Bytes in use and kept.
+    pub(super) fn all_bytes(&self) -> usize {
+        self.used_bytes.saturating_add(self.kept_bytes)
+    }
+
     pub(super) fn begin_use(&mut self, bytes: usize) {
         self.used += 1;
         self.used_bytes += bytes;

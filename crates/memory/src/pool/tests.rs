@@ -3,7 +3,8 @@ use crate::kind;
 
 fn pool(bytes: usize, buffers: usize) -> Pool {
     let mem = kind::allocator(TensorMemory::Mem).unwrap();
-    Pool::new(mem).with_limits(PoolLimits { bytes, buffers })
+    let limits = PoolLimits { kept_bytes: bytes, buffers, ..PoolLimits::default() };
+    Pool::new(mem).with_limits(limits)
 }
 
 fn get(pool: &Pool, bytes: usize) -> RawBuffer {
@@ -13,7 +14,7 @@ fn get(pool: &Pool, bytes: usize) -> RawBuffer {
 #[test]
 fn classes_waste_an_eighth_at_most() {
     let small = (0..100_000).step_by(if cfg!(miri) { 331 } else { 1 });
-    for bytes in small.chain([1 << 20, (1 << 20) + 1, 8_294_400, (1 << 40) + 1]) {
+    for bytes in small.chain([1 << 20, (1 << 20) + 1, 8_294_400, (1 << (usize::BITS - 3)) + 1]) {
         let class = class_of(bytes);
         assert!(class >= bytes && class <= bytes.max(256) + bytes / 8 + 256, "{bytes} {class}");
         assert_eq!(class_of(class), class, "{bytes}");
@@ -48,6 +49,109 @@ fn stays_within_its_limits() {
     drop(get(&pool, 8192));
     assert!(pool.report().kept_bytes <= 4096);
     assert_eq!(pool.report().limits().buffers, 5);
+}
+
+fn limited(bytes: usize) -> Pool {
+    let mem = kind::allocator(TensorMemory::Mem).unwrap();
+    Pool::new(mem).with_limits(PoolLimits::new(bytes, 64))
+}
+
+fn refused(pool: &Pool, bytes: usize) -> Error {
+    pool.allocate(&Request::new(bytes).unwrap()).unwrap_err()
+}
+
+fn all_bytes(pool: &Pool) -> usize {
+    // Of one moment: other threads go on.
+    let report = pool.report();
+    report.used_bytes + report.kept_bytes
+}
+
+#[test]
+fn a_limited_pool_has_no_more_than_its_limit() {
+    let pool = limited(1 << 20);
+    let error = refused(&pool, 5 << 19);
+    let words = error.to_string();
+    for value in ["limited to 1048576 bytes", "0 bytes in use", "2621440"] {
+        assert!(words.contains(value), "{words}");
+    }
+    let first = get(&pool, 600_000);
+    let error = refused(&pool, 600_000);
+    assert!(
+        matches!(error, Error::PoolFull { asked: 600_000, used, limit: 0x10_0000, .. } if used == first.size()),
+        "{error:?}"
+    );
+    // What failed left no trace, and what comes back makes room.
+    assert_eq!(all_bytes(&pool), first.size());
+    drop(first);
+    drop(get(&pool, 700_000));
+    assert!(all_bytes(&pool) <= 1 << 20, "{}", pool.report());
+    // Kept buffers of other sizes give way.
+    let all: Vec<_> = (0..16).map(|_| get(&pool, 65_536)).collect();
+    assert_eq!((all_bytes(&pool), pool.report().kept), (1 << 20, 0));
+    assert!(matches!(refused(&pool, 1), Error::PoolFull { .. }));
+    drop(all);
+    assert_eq!(all_bytes(&pool), 1 << 20);
+}
+
+#[test]
+fn all_of_a_limit_can_be_had_whatever_its_class() {
+    for limit in [1_000_000, 65_537, 300, 1] {
+        let pool = limited(limit);
+        let first = get(&pool, limit);
+        assert!(first.size() >= limit && all_bytes(&pool) == limit, "{}", pool.report());
+        let id = first.identity().id();
+        drop(first);
+        assert_eq!(get(&pool, limit).identity().id(), id, "it is reused");
+        assert!(matches!(refused(&pool, limit + 1), Error::PoolFull { .. }));
+    }
+}
+
+#[test]
+fn a_limit_holds_on_all_threads_together() {
+    let pool = limited(64 << 10);
+    std::thread::scope(|scope| {
+        for size in [10_000, 20_000, 30_000, 40_000] {
+            let pool = &pool;
+            scope.spawn(move || {
+                for _ in 0..if cfg!(miri) { 5 } else { 500 } {
+                    let raw = pool.allocate(&Request::new(size).unwrap());
+                    assert!(all_bytes(pool) <= 64 << 10);
+                    drop(raw);
+                }
+            });
+        }
+    });
+    assert_eq!(pool.report().used, 0);
+}
+
+#[test]
+fn an_allocator_that_gives_more_does_not_break_the_limit() {
+    struct Generous;
+    impl Allocator for Generous {
+        fn memory(&self) -> TensorMemory {
+            TensorMemory::Mem
+        }
+        fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
+            let more = Request::new(request.bytes() + 4096)?;
+            kind::allocator(TensorMemory::Mem)?.allocate(&more)
+        }
+    }
+    let pool = Pool::over(Arc::new(Generous), PoolLimits::new(10_000, 8));
+    let first = get(&pool, 4096);
+    assert!(matches!(refused(&pool, 1000), Error::PoolFull { .. }));
+    assert_eq!(all_bytes(&pool), first.size());
+}
+
+#[test]
+fn a_pool_gives_up_what_it_keeps_for_the_pool_below() {
+    let inner = limited(8192);
+    let outer = Pool::over(Arc::new(inner.clone()), PoolLimits::default());
+    drop((get(&outer, 4096), get(&outer, 4096)));
+    // All that the inner one may have is kept by the outer one.
+    assert_eq!(inner.report().used_bytes, 8192);
+    let all = get(&outer, 8192);
+    assert_eq!((all.size(), outer.report().kept), (8192, 0));
+    assert!(matches!(refused(&outer, 256), Error::PoolFull { .. }));
 }
 
 #[test]
@@ -86,7 +190,7 @@ fn names_follow_the_user() {
 #[test]
 fn a_pool_over_a_pool_gives_back_what_it_does_not_keep() {
     let inner = pool(1 << 20, 8);
-    let limits = PoolLimits { bytes: 1 << 20, buffers: 1 };
+    let limits = PoolLimits::new(1 << 20, 1);
     let outer = Pool::over(Arc::new(inner.clone()), limits);
     let (first, second) = (get(&outer, 512), get(&outer, 512));
     assert_eq!((outer.report().used, inner.report().used), (2, 2));

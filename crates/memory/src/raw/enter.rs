@@ -62,6 +62,11 @@ impl RawBuffer {
     #[inline]
     pub(crate) fn enter(&self, access: Access, range: Range<usize>) -> Result<(NonNull<u8>, Loan)> {
         let start = range.start;
+        #[cfg(linux_like)]
+        if access == Access::ExportRead {
+            let loan = self.enter_ledger(access, range.clone())?;
+            return self.begin_export(range, loan);
+        }
         let loan = self.enter_ledger(access, range)?;
         self.begin(access, start, loan)
     }
@@ -78,13 +83,23 @@ impl RawBuffer {
             return self.enter(access, range);
         }
         let start = range.start;
+        #[cfg(linux_like)]
+        if access == Access::ExportRead {
+            let loan = self.enter_ledger_wait(access, range.clone(), timeout)?;
+            return self.begin_export(range, loan);
+        }
         let loan = self.enter_ledger_wait(access, range, timeout)?;
         self.begin(access, start, loan)
     }
 
     /// The address of byte `start`, for an access that is in the ledger and inside the allocation.
     #[inline]
-    fn begin(&self, access: Access, start: usize, loan: Loan) -> Result<(NonNull<u8>, Loan)> {
+    pub(super) fn begin(
+        &self,
+        access: Access,
+        start: usize,
+        loan: Loan,
+    ) -> Result<(NonNull<u8>, Loan)> {
         let core = self.core();
         let base = match core.address {
             CpuAddress::Fixed(base) if !core.maintained => Ok(base),
@@ -104,10 +119,16 @@ impl RawBuffer {
         }
     }
 
-    /// Ends what [`RawBuffer::enter`] began.
+    /// Ends what [`RawBuffer::enter`] began at `address`.
     #[inline]
-    pub(crate) fn leave(&self, access: Access, loan: Loan) {
+    pub(crate) fn leave(&self, access: Access, address: NonNull<u8>, loan: Loan) {
         let core = self.core();
+        #[cfg(linux_like)]
+        if access == Access::ExportRead && self.end_export(address) {
+            return core.ledger.release(loan);
+        }
+        #[cfg(not(linux_like))]
+        let _ = address;
         if core.maintained {
             core.memory.end(access);
         }

@@ -1,6 +1,7 @@
 //! Raw buffers over the bytes of others.
 
 use std::sync::Arc;
+#[cfg(linux_like)]
 use std::sync::atomic::AtomicBool;
 
 use super::{Core, RawBuffer};
@@ -49,7 +50,7 @@ impl RawBuffer {
         RawBuffer::over(&home, Window::lent(Arc::clone(&home), Box::new(lease)))
     }
 
-    fn over(home: &RawBuffer, window: Window) -> RawBuffer {
+    pub(super) fn over(home: &RawBuffer, window: Window) -> RawBuffer {
         let core = home.core();
         let core = Core {
             ledger: Arc::clone(&core.ledger),
@@ -60,9 +61,14 @@ impl RawBuffer {
             kind: core.kind,
             writable: crate::RawMemory::writable(&window),
             maintained: core.maintained,
-            shared: AtomicBool::new(false),
             record: None,
             watch: super::watch::Watch::default(),
+            #[cfg(linux_like)]
+            exports: super::exports::Exports::default(),
+            #[cfg(linux_like)]
+            turn: None,
+            #[cfg(linux_like)]
+            left_behind: AtomicBool::new(false),
             memory: Box::new(window),
         };
         let name = home.name.clone();

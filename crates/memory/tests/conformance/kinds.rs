@@ -59,7 +59,7 @@ impl Allocator for Adopting {
 
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
         let (bytes, align) = (request.bytes(), request.align());
-        if bytes > 1 << 40 {
+        if bytes as u64 > 1 << 40 {
             let (memory, available, source) = (TensorMemory::Mem, None, None);
             return Err(Error::OutOfMemory { memory, bytes, available, source });
         }

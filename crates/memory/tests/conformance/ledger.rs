@@ -49,8 +49,8 @@ pub(super) fn disjoint_ranges_are_held_at_once(variant: &Variant) {
 }
 
 pub(super) fn kernels_and_exports_clash_as_they_should(variant: &Variant) {
-    use Access::{ExportRead, ExportWrite, KernelRead, KernelWrite, Read, Write};
-    let all = [Read, Write, KernelRead, KernelWrite, ExportRead, ExportWrite];
+    use Access::{ExportRead, ExportWrite, KernelRead, KernelWrite, Publish, Read, Write};
+    let all = [Read, Write, KernelRead, KernelWrite, ExportRead, ExportWrite, Publish];
     let buffer = variant.get(4096);
     for first in all {
         for second in all {

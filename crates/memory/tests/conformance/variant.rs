@@ -10,6 +10,7 @@ pub(crate) struct Variant {
     pub(crate) name: String,
     pub(crate) allocator: Arc<dyn Allocator>,
     /// Whether its memory has a descriptor to share it with.
+    #[cfg_attr(not(linux_like), expect(dead_code, reason = "there are no descriptors"))]
     pub(crate) descriptors: bool,
     /// The pool, if it is one: sizes are rounded up, and memory outlives its buffers.
     pub(crate) pool: Option<Pool>,

@@ -9,7 +9,7 @@ use std::thread;
 /// A system call with its first arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call {
-    pub(crate) number: i64,
+    pub(crate) number: libc::c_long,
     /// Of an ioctl: the request and what its argument points to.
     pub(crate) request: Option<(u64, u64)>,
 }
@@ -54,7 +54,7 @@ fn listen(listener: &OwnedFd, recording: &AtomicBool, calls: &Mutex<Vec<Call>>) 
             return;
         }
         let [_, request, argument, ..] = notice.data.args;
-        let number = i64::from(notice.data.nr);
+        let number = libc::c_long::from(notice.data.nr);
         if recording.load(Ordering::SeqCst) {
             let request = (number == libc::SYS_ioctl).then(|| {
                 // SAFETY: the caller waits for the answer, so what it points to is there; the

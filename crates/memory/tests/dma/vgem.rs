@@ -42,7 +42,8 @@ impl Work {
     /// Begins to read or write the buffer.
     pub(crate) fn begin(buffer: &Buffer, writes: bool) -> Work {
         let card = OpenOptions::new().read(true).write(true).open("/dev/dri/card0").unwrap();
-        let fd = buffer.raw().unwrap().device_descriptor().unwrap();
+        // SAFETY: the driver's handle is used by this work, which the test keeps the buffer for.
+        let fd = unsafe { buffer.raw().unwrap().device_descriptor() }.unwrap();
         let mut prime = PrimeHandle { handle: 0, flags: 0, fd: fd.as_raw_fd() };
         // SAFETY: the request of this number reads and writes such a structure.
         let answer = unsafe { libc::ioctl(card.as_raw_fd(), FD_TO_HANDLE as _, &raw mut prime) };

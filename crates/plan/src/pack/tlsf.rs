@@ -40,7 +40,7 @@ pub(crate) fn pack(problem: &Problem) -> Vec<u64> {
 
 /// Allocates and frees in the order of time: the bytes used and the offsets.
 fn replay(items: &[Item], events: &[(u64, bool, u32)], granule: u64) -> (u64, Vec<u64>) {
-    let mut arena = Arena::new(items.len());
+    let mut arena = Arena::new();
     let mut blocks = vec![NIL; items.len()];
     let mut offsets = vec![0; items.len()];
     let mut bytes = 0;
@@ -91,9 +91,9 @@ struct Arena {
 }
 
 impl Arena {
-    fn new(items: usize) -> Arena {
+    fn new() -> Arena {
         let mut arena = Arena {
-            blocks: Vec::with_capacity(items + 1),
+            blocks: Vec::new(),
             unused: Vec::new(),
             levels: 0,
             bins: [0; 64],

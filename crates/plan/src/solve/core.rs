@@ -20,8 +20,8 @@ pub(crate) struct Core {
     pub(crate) last: Vec<u32>,
     /// Size of each item in units, not 0.
     pub(crate) size: Vec<u64>,
-    /// Alignment of each item in units, a power of two.
-    pub(crate) align: Vec<u64>,
+    /// Alignment of each item in units, as the logarithm of a power of two.
+    align: Vec<u8>,
     /// Whether the item equals the one before.
     pub(crate) twin: Vec<bool>,
     /// Index in the problem of each item.
@@ -52,14 +52,14 @@ impl Core {
             twin[index + 1] = alike(&pair[0], &pair[1]);
         }
         let pick = |f: &dyn Fn(usize) -> u64| order.iter().map(|&i| f(i as usize)).collect();
-        let align: Vec<u64> = pick(&|i| (items[i].align / unit).max(1));
+        let align = |&i: &u32| (items[i as usize].align / unit).max(1).ilog2() as u8;
         let mut core = Core {
             unit,
             sections,
             first: order.iter().map(|&i| spans[i as usize].0).collect(),
             last: order.iter().map(|&i| spans[i as usize].1).collect(),
             size: pick(&|i| items[i].size / unit),
-            align,
+            align: order.iter().map(align).collect(),
             twin,
             origin: order,
             item_start: vec![0; sections + 1],
@@ -88,9 +88,31 @@ impl Core {
         self.first[item] as usize..self.last[item] as usize
     }
 
+    /// The bits that an offset of the item must not have.
+    pub(crate) fn mask(&self, item: usize) -> u64 {
+        (1 << self.align[item]) - 1
+    }
+
+    /// The section with the largest sum of sizes, and the sum.
+    pub(crate) fn fullest(&self) -> (usize, u64) {
+        let (mut live, mut ending) = (0u64, vec![0u64; self.sections + 1]);
+        let mut most = (0, 0);
+        for section in 0..self.sections {
+            live -= ending[section];
+            for item in self.starting(section, section + 1) {
+                live += self.size[item];
+                ending[self.last[item] as usize] += self.size[item];
+            }
+            if live > most.1 {
+                most = (section, live);
+            }
+        }
+        most
+    }
+
     /// The smallest offset from `offset` on that suits the item's alignment.
     pub(crate) fn align_up(&self, item: usize, offset: u64) -> u64 {
-        let mask = self.align[item] - 1;
+        let mask = self.mask(item);
         (offset + mask) & !mask
     }
 

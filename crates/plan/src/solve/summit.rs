@@ -29,7 +29,7 @@ enum Stack {
 /// The best packing of a few passes; stops at the height `target`. A pass that the budget does not
 /// allow to end is as if it had not begun.
 pub(super) fn pack(core: &Core, target: u64, meter: &Meter<'_>) -> Option<Placement> {
-    let peak = fullest(core);
+    let (peak, _) = core.fullest();
     let mut best: Option<Placement> = None;
     // The height of a pass; none if that was the last one.
     let mut pass = |order: &mut Vec<u32>| {
@@ -102,21 +102,4 @@ fn promote(core: &Core, order: &mut Vec<u32>, placement: &Placement, target: u64
     places.sort_by_key(|&(place, _)| place);
     order.clear();
     order.extend(places.into_iter().map(|(_, item)| item));
-}
-
-/// The section with the largest sum of sizes.
-fn fullest(core: &Core) -> usize {
-    let (mut live, mut ending) = (0u64, vec![0u64; core.sections + 1]);
-    let mut most = (0, 0);
-    for section in 0..core.sections {
-        live -= ending[section];
-        for item in core.starting(section, section + 1) {
-            live += core.size[item];
-            ending[core.last[item] as usize] += core.size[item];
-        }
-        if live > most.0 {
-            most = (live, section);
-        }
-    }
-    most.1
 }

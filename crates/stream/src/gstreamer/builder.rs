@@ -1,8 +1,9 @@
 //! How listeners for GStreamer are made.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +12,8 @@ use tenure_memory::Process;
 
 use super::{Error, Figures, Listener};
 use crate::Subscriber;
+use crate::binding::{self, Identity};
+use crate::directory::Trusted;
 
 /// Options of a [`Listener`].
 #[derive(Debug, Clone)]
@@ -87,8 +90,9 @@ impl ListenerBuilder {
         self
     }
 
-    /// Subscribes to the stream, and listens at `socket`. What a listener that was killed has left
-    /// there is replaced.
+    /// Subscribes to the stream, and listens at `socket`, in a directory that must be as safe as that
+    /// of streams (see [`crate::directory`]). What a listener that was killed has left there is
+    /// replaced.
     ///
     /// # Errors
     /// As [`crate::SubscriberBuilder::open`], [`Error::Taken`] if somebody listens there, and
@@ -103,12 +107,12 @@ impl ListenerBuilder {
         }
         let subscriber = subscriber.open()?;
         let (most, frames_each) = self.shares(&subscriber);
-        let socket = listen_at(&path)?;
+        let (socket, file) = listen_at(&path)?;
         Ok(Listener {
             options: self,
             most,
             frames_each,
-            file: identity(&path),
+            file,
             process: Process::current(),
             path,
             socket,
@@ -131,28 +135,31 @@ impl ListenerBuilder {
     }
 }
 
-/// Which file is at a path.
-pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
-    fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
+/// The directory of a socket, and the socket's name in it.
+pub(super) fn place_of(path: &Path) -> Result<(Trusted, &OsStr), Error> {
+    let refuse = |cause| Error::Socket { path: path.to_owned(), cause };
+    let name = path.file_name().ok_or_else(|| refuse(io::ErrorKind::InvalidInput.into()))?;
+    let directory = Trusted::open(path.parent().unwrap_or(Path::new("")), None);
+    Ok((directory.map_err(refuse)?, name))
 }
 
-fn listen_at(path: &Path) -> Result<UnixListener, Error> {
+fn listen_at(path: &Path) -> Result<(UnixListener, Identity), Error> {
     let refuse = |cause| Error::Socket { path: path.to_owned(), cause };
-    let listener = match UnixListener::bind(path) {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-            let there = fs::symlink_metadata(path).map_err(refuse)?;
-            if !there.file_type().is_socket() {
-                return Err(refuse(error));
-            }
-            if UnixStream::connect(path).is_ok() {
-                return Err(Error::Taken(path.to_owned()));
-            }
-            fs::remove_file(path).map_err(refuse)?;
-            UnixListener::bind(path).map_err(refuse)?
-        }
-        answer => answer.map_err(refuse)?,
-    };
-    fs::set_permissions(path, fs::Permissions::from_mode(0o660)).map_err(refuse)?;
+    let (directory, name) = place_of(path)?;
+    let above = path.parent().unwrap_or(Path::new(""));
+    let bind = |path: &Path| UnixListener::bind(path);
+    let (listener, bound) = binding::bound(&directory, above, 0o660, bind).map_err(refuse)?;
     listener.set_nonblocking(true).map_err(refuse)?;
-    Ok(listener)
+    if let Some(identity) = bound.place(name).map_err(refuse)? {
+        return Ok((listener, identity));
+    }
+    let there = fs::symlink_metadata(path).map_err(refuse)?;
+    if !there.file_type().is_socket() {
+        return Err(refuse(io::ErrorKind::AddrInUse.into()));
+    }
+    if UnixStream::connect(path).is_ok() {
+        return Err(Error::Taken(path.to_owned()));
+    }
+    let identity = bound.replace(name).map_err(refuse)?;
+    Ok((listener, identity))
 }

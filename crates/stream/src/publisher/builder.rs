@@ -44,6 +44,8 @@ pub struct PublisherBuilder {
     name: String,
     directory: Option<PathBuf>,
     spec: Option<Spec>,
+    /// Whether frames must look like `spec`.
+    declared: bool,
     memory: TensorMemory,
     claims: usize,
     credits: usize,
@@ -62,6 +64,7 @@ impl PublisherBuilder {
             name: name.to_owned(),
             directory: None,
             spec: None,
+            declared: false,
             memory: TensorMemory::Shm,
             claims: 2,
             credits: CREDITS,
@@ -81,10 +84,20 @@ impl PublisherBuilder {
         self
     }
 
-    /// What frames look like, so that memory for a new consumer is made when it comes and not when
-    /// the first frame needs it.
+    /// What all frames look like: others are [`Error::OtherSpec`] and not published (see
+    /// [`Spec::admits`]). Memory for a new consumer is made when it comes and not when the first
+    /// frame needs it. For frames that may differ from each other, see
+    /// [`PublisherBuilder::initial_spec`].
     pub fn spec(mut self, spec: Spec) -> PublisherBuilder {
-        self.spec = Some(spec);
+        (self.spec, self.declared) = (Some(spec), true);
+        self
+    }
+
+    /// What the first frames will look like, so that there is memory for them; later ones may look
+    /// otherwise. A publisher with neither this nor [`PublisherBuilder::spec`] knows it with the
+    /// first frame.
+    pub fn initial_spec(mut self, spec: Spec) -> PublisherBuilder {
+        (self.spec, self.declared) = (Some(spec), false);
         self
     }
 
@@ -178,12 +191,15 @@ impl PublisherBuilder {
         let patience = self.patience.map(clock::nanoseconds);
         let door = Door::open(&place, self.policy, self.patience)?;
         let epoll = Arc::clone(door.epoll());
-        let mut core = Core::new(limits, self.spec.map(Arc::new), patience, epoll);
+        let spec = self.spec.map(Arc::new);
+        let declared = spec.clone().filter(|_| self.declared);
+        let mut core = Core::new(limits, spec, patience, epoll);
         core.skip(self.first_sequence);
         core.origin = self.origin;
         let shared = Arc::new(Shared {
             place,
             memory: self.memory,
+            declared,
             incarnation: clock::now(),
             core: Mutex::new(core),
             door,

@@ -12,6 +12,7 @@ use tenure_memory::share::Peer;
 use super::fences::{Fenced, Resting};
 use super::homes::{Borrowed, Home, Owned};
 use super::rate::Rate;
+use super::tally::Tally;
 use crate::accounts::{Accounts, Consumer, Known, Limits};
 use crate::wire::{Fault, FrameHead, NONE, Request};
 use crate::{Meta, Origin, Receipt, Spec, clock, socket};
@@ -24,11 +25,14 @@ const LAST_SEQUENCE: u64 = u64::MAX >> 1;
 pub(super) struct Link {
     /// `None` once it is gone.
     pub(super) socket: Option<OwnedFd>,
+    pub(super) inode: u64,
     pub(super) peer: Peer,
     /// Put out, not gone by itself.
     pub(super) evicted: bool,
     /// It said something impossible: nothing that it says is believed any more.
     pub(super) deaf: bool,
+    /// Its counter of frames that it did not get.
+    pub(super) count: Option<usize>,
 }
 
 impl Link {
@@ -71,6 +75,7 @@ pub(super) struct Core {
     pub(super) closed: SmallVec<[OwnedFd; 2]>,
     pub(super) fences: Vec<Fenced>,
     pub(super) resting: Vec<Resting>,
+    pub(super) tally: Tally,
     /// What the service waits with.
     pub(super) epoll: Arc<OwnedFd>,
 }
@@ -108,6 +113,7 @@ impl Core {
             closed: SmallVec::new(),
             fences: vec![],
             resting: vec![],
+            tally: Tally::default(),
             epoll,
         }
     }
@@ -196,7 +202,7 @@ impl Core {
                 may = self.accounts.consumers().get(index).is_some_and(|it| it.has_credit());
             }
             if !may {
-                self.accounts.miss(index);
+                self.miss(index);
                 receipt.dropped += 1;
                 continue;
             }
@@ -230,7 +236,7 @@ impl Core {
                 Err(Errno::PIPE | Errno::CONNRESET) => troubled.push((id, Heard::Gone)),
                 // No room in its queue, or for descriptors on their way: as if it had no credit.
                 Err(_) => {
-                    self.accounts.miss(index);
+                    self.miss(index);
                     receipt.dropped += 1;
                 }
             }
@@ -248,15 +254,25 @@ impl Core {
         receipt
     }
 
+    /// The consumer at `index` does not get a frame, and can know it at once.
+    fn miss(&mut self, index: usize) {
+        self.accounts.miss(index);
+        if let Some(consumer) = self.accounts.consumers().get(index) {
+            self.tally.set(consumer.link.count, consumer.dropped);
+        }
+    }
+
     /// Counts frames that nobody gets, because they were lost before they came here.
     pub(super) fn skip(&mut self, frames: u64) {
         let before = self.sequence;
         self.sequence = before.saturating_add(frames).min(LAST_SEQUENCE);
         let lost = self.sequence.saturating_sub(before);
         let mut all = 0;
-        for consumer in self.accounts.consumers_mut() {
+        let Core { accounts, tally, .. } = self;
+        for consumer in accounts.consumers_mut() {
             if consumer.listens() {
                 consumer.dropped = consumer.dropped.saturating_add(lost);
+                tally.set(consumer.link.count, consumer.dropped);
                 all += 1;
             }
         }

@@ -10,7 +10,7 @@ use super::Shared;
 use super::core::{Core, Link};
 use super::homes::Owned;
 use crate::accounts::Refused;
-use crate::wire::Answer;
+use crate::wire::{Answer, NO_COUNT};
 use crate::{clock, socket};
 
 /// Says no, and why. Whether it is heard is the other side's business.
@@ -32,8 +32,12 @@ impl Shared {
             Ok(credits) => credits,
             Err(reason) => return refuse(&socket, reason),
         };
-        let link = Link { socket: Some(socket), peer, evicted: false, deaf: false };
-        let id = self.with(|core| core.accounts.join(credits, link, clock::now()));
+        let id = self.with(|core| {
+            let count = core.tally.take();
+            let (inode, socket) = (socket::inode(&socket), Some(socket));
+            let link = Link { socket, inode, peer, evicted: false, deaf: false, count };
+            core.accounts.join(credits, link, clock::now())
+        });
         if let Err(reason) = self.grow() {
             let kept = self.with(|core| {
                 let missing = core.accounts.wanted().saturating_sub(core.accounts.owned());
@@ -55,13 +59,17 @@ impl Shared {
     }
 
     fn welcome(&self, core: &mut Core, id: u64) {
-        let Some(consumer) = core.accounts.consumer_mut(id) else { return };
+        let Core { accounts, tally, .. } = core;
+        let Some(consumer) = accounts.consumer_mut(id) else { return };
         let incarnation = self.incarnation;
         let credits = consumer.credits as u32;
-        let packet = Answer::Welcome { incarnation, consumer: id, credits }.encode();
+        let file = consumer.link.count.and_then(|count| Some((count, tally.descriptor()?)));
+        let count = file.map_or(NO_COUNT, |(count, _)| count as u32);
+        let file = file.map(|(_, file)| file);
+        let packet = Answer::Welcome { incarnation, consumer: id, credits, count }.encode();
         let watch = |socket: &OwnedFd| self.door.watch_consumer(socket.as_fd(), id);
         let heard = consumer.link.socket.as_ref().is_some_and(|socket| watch(socket).is_ok())
-            && consumer.link.send(&[IoSlice::new(&packet)], &[]).is_ok();
+            && consumer.link.send(&[IoSlice::new(&packet)], file.as_slice()).is_ok();
         consumer.welcome = heard;
         if !heard {
             core.leave(id);

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 use tenure_memory::{
-    Access, Allocator, Buffer, BufferIdentity, DeviceHold, Fence, RawBuffer, TensorMemory,
-    WeakIdentity, kind,
+    Access, Allocator, Buffer, BufferIdentity, DeviceHold, Error as MemoryError, Fence, RawBuffer,
+    SlotMemory, TensorMemory, WeakIdentity, kind,
 };
 use tenure_tensor::wire::Description;
 use tenure_tensor::{Sharing, TensorDyn};
@@ -18,9 +18,7 @@ use crate::{Error, Result, Spec};
 
 /// The memory of a slot of the stream's own, and what the frames in it look like.
 pub(super) struct Owned {
-    pub(super) raw: Arc<RawBuffer>,
-    /// All bytes of it.
-    whole: Buffer,
+    pub(super) memory: Arc<SlotMemory>,
     pub(super) spec: Arc<Spec>,
     /// The description of frames in it, as it travels.
     pub(super) description: Arc<[u8]>,
@@ -35,28 +33,37 @@ impl Owned {
         let allocator: &dyn Allocator = kind::allocator(memory)?;
         let fitted = spec.fitted(memory)?;
         let request = tenure_memory::Request::new(fitted.bytes())?.with_name(Some(name));
-        let raw = Arc::new(allocator.allocate(&request)?);
+        let raw = allocator.allocate(&request)?;
         raw.descriptor()?;
         if memory == TensorMemory::Shm {
             raw.seal_for_others()?;
         }
         // The spec that was asked for, so that it is known again.
-        Owned::over(raw, &fitted, Arc::clone(spec))
+        Owned::over(Arc::new(SlotMemory::new(raw)), &fitted, Arc::clone(spec))
     }
 
     /// The same memory for other frames; `None` if it is too small.
     pub(super) fn again(&self, spec: &Arc<Spec>) -> Result<Option<Owned>> {
-        let fitted = spec.fitted(self.raw.memory())?;
-        if fitted.bytes() > self.raw.size() {
+        let fitted = spec.fitted(self.raw().memory())?;
+        if fitted.bytes() > self.raw().size() {
             return Ok(None);
         }
-        Owned::over(Arc::clone(&self.raw), &fitted, Arc::clone(spec)).map(Some)
+        Owned::over(Arc::clone(&self.memory), &fitted, Arc::clone(spec)).map(Some)
     }
 
-    fn over(raw: Arc<RawBuffer>, fitted: &Spec, spec: Arc<Spec>) -> Result<Owned> {
-        let whole = Buffer::from_shared(Arc::clone(&raw));
-        let description = describe(&fitted.over(whole.clone())?)?;
-        Ok(Owned { raw, whole, spec, description, ready: Mutex::default() })
+    /// The same frames after the memory was parted from a window over it.
+    pub(super) fn parted(&self, memory: SlotMemory) -> Owned {
+        let (spec, description) = (Arc::clone(&self.spec), Arc::clone(&self.description));
+        Owned { memory: Arc::new(memory), spec, description, ready: Mutex::default() }
+    }
+
+    fn over(memory: Arc<SlotMemory>, fitted: &Spec, spec: Arc<Spec>) -> Result<Owned> {
+        let description = describe(&fitted.over(Buffer::from_raw(memory.window(())))?)?;
+        Ok(Owned { memory, spec, description, ready: Mutex::default() })
+    }
+
+    pub(super) fn raw(&self) -> &RawBuffer {
+        self.memory.raw()
     }
 
     pub(super) fn take_ready(&self) -> Option<Ready> {
@@ -73,7 +80,8 @@ impl Owned {
 
     /// Whether devices are done with it.
     pub(super) fn ready(&self) -> bool {
-        devices_done(&self.whole)
+        self.raw().memory() != TensorMemory::Dma
+            || self.memory.wait_ready(Access::KernelWrite, Some(Duration::ZERO)).unwrap_or(false)
     }
 }
 
@@ -106,19 +114,45 @@ pub(super) type Memories = SmallVec<[Arc<RawBuffer>; 1]>;
 /// Which memories.
 type Identities = SmallVec<[WeakIdentity; 1]>;
 
-/// The memories of a tensor that can be shared, sealed where that is possible.
+/// The memories of a tensor.
 pub(super) fn memories(tensor: &TensorDyn) -> Result<Memories> {
     let count = if tensor.is_multi_buffer() { tensor.plane_count() } else { 1 };
-    let mut memories = Memories::new();
-    for plane in 0..count.min(MOST_MEMORIES) {
-        let raw = tensor.plane_buffer(plane)?.raw()?;
+    let raw = |plane| Ok(Arc::clone(tensor.plane_buffer(plane)?.raw()?));
+    (0..count.min(MOST_MEMORIES)).map(raw).collect()
+}
+
+/// Seals memories that can be shared, where that is possible.
+pub(super) fn seal(memories: &[Arc<RawBuffer>]) -> Result<()> {
+    for raw in memories {
         raw.descriptor()?;
         if raw.memory() == TensorMemory::Shm {
             raw.seal_for_others()?;
         }
-        memories.push(Arc::clone(raw));
     }
-    Ok(memories)
+    Ok(())
+}
+
+/// Refuses memories that cannot be shared, whether or not they would be copied: foreign code that
+/// has an array of the tensor does not decide that.
+pub(super) fn check_shareable(memories: &[Arc<RawBuffer>]) -> Result<()> {
+    // Not asked of those that always can be: who asks for the descriptor keeps pools from using the
+    // memory again.
+    let always =
+        |raw: &&Arc<RawBuffer>| matches!(raw.memory(), TensorMemory::Shm | TensorMemory::Dma);
+    for raw in memories.iter().filter(|raw| !always(raw)) {
+        raw.descriptor()?;
+    }
+    Ok(())
+}
+
+/// Whether a tensor can only be published as a copy: foreign code may write to it at any time, or
+/// it is what was left of a slot that is published.
+pub(super) fn needs_copy(memories: &[Arc<RawBuffer>], hold: &Result<Borrowed>) -> bool {
+    match hold {
+        Ok(_) => memories.iter().any(|raw| raw.is_parted()),
+        Err(Error::Memory(MemoryError::Busy { held, .. })) => *held == Access::ExportWrite,
+        Err(_) => false,
+    }
 }
 
 /// The descriptors of memories.
@@ -127,10 +161,10 @@ pub(super) fn descriptors(memories: &[Arc<RawBuffer>]) -> Result<SmallVec<[Borro
 }
 
 impl Borrowed {
-    /// Keeps writers away; an error if there is one.
+    /// Keeps writers away, foreign code included; an error if there is one.
     pub(super) fn hold(memories: &[Arc<RawBuffer>]) -> Result<Borrowed> {
         let hold = |raw: &Arc<RawBuffer>| {
-            DeviceHold::over(Arc::clone(raw), Access::KernelRead, 0..raw.size())
+            DeviceHold::over(Arc::clone(raw), Access::Publish, 0..raw.size())
         };
         let holds = memories.iter().map(hold).collect::<tenure_memory::Result<_>>()?;
         Ok(Borrowed { holds })
@@ -189,7 +223,7 @@ impl Home {
     pub(super) fn bytes(&self) -> usize {
         match self {
             Home::Vacant => 0,
-            Home::Owned(owned) => owned.raw.size(),
+            Home::Owned(owned) => owned.raw().size(),
             // The user may have freed it meanwhile.
             Home::Borrowed(lent, _) => {
                 if self.is_over() {
@@ -204,7 +238,7 @@ impl Home {
     pub(super) fn memory(&self) -> Option<TensorMemory> {
         match self {
             Home::Vacant => None,
-            Home::Owned(owned) => Some(owned.raw.memory()),
+            Home::Owned(owned) => Some(owned.raw().memory()),
             Home::Borrowed(lent, _) => Some(lent.memory),
         }
     }

@@ -9,6 +9,7 @@ use super::core::Core;
 use super::homes::Home;
 use super::service::about;
 use crate::accounts::Settled;
+use crate::socket;
 use crate::wire::Answer;
 
 impl Core {
@@ -51,6 +52,7 @@ impl Core {
             return self.leave_fenced(id);
         }
         let Some((consumer, settled)) = self.accounts.leave(id) else { return };
+        self.tally.give_back(consumer.link.count);
         self.closed.extend(consumer.link.socket);
         for (slot, settled) in settled {
             self.put_away(slot, settled);
@@ -61,6 +63,13 @@ impl Core {
     /// Memory that is more than the consumers left need.
     pub(super) fn shrink(&mut self) {
         while let Some(slot) = self.accounts.shrink() {
+            self.put_away(slot, Settled::Vacant);
+        }
+    }
+
+    /// Memory that nobody reads at the moment.
+    pub(super) fn vacate(&mut self) {
+        while let Some(slot) = self.accounts.vacate() {
             self.put_away(slot, Settled::Vacant);
         }
     }
@@ -107,7 +116,9 @@ impl Core {
     /// Closes the connections of a process that was forked off: nobody is told anything.
     pub(super) fn let_go(&mut self) {
         for consumer in self.accounts.consumers_mut() {
-            self.closed.extend(consumer.link.socket.take());
+            if let Some(socket) = consumer.link.socket.take() {
+                socket::close_inherited(socket, consumer.link.inode);
+            }
         }
     }
 

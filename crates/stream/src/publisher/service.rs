@@ -5,7 +5,6 @@
 //! while a stream lends memory of the user's are releases noticed at once.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{self, AssertUnwindSafe};
@@ -14,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock};
 use rustix::io::{Errno, FdFlags};
 use rustix::net::{SocketFlags, accept_with};
 use tenure_memory::share::{Peer, peer};
@@ -23,7 +22,8 @@ use super::Shared;
 use super::builder::Policy;
 use super::core::Core;
 use super::growth::refuse;
-use crate::directory::{Place, set_mode};
+use crate::binding::{self, Identity, bound};
+use crate::directory::{Place, Trusted};
 use crate::wire::{Fault, Request, VERSION};
 use crate::{Error, Result, clock, socket};
 
@@ -62,12 +62,15 @@ pub(super) struct Door {
 
 struct Open {
     listener: OwnedFd,
+    /// Which file the socket is.
+    identity: Identity,
     _lock: OwnedFd,
 }
 
 /// Somebody who has connected and said nothing yet.
 struct Waiting {
     socket: OwnedFd,
+    inode: u64,
     peer: Peer,
     since: Instant,
 }
@@ -84,22 +87,12 @@ impl Door {
         patience: Option<Duration>,
     ) -> Result<Door> {
         let path = place.socket()?;
-        place.make_directory()?;
-        let lock = take_lock(place)?;
-        let bound = place.new_socket();
-        match fs::remove_file(&bound) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::Directory { path: bound, cause: error });
-            }
-            _ => {}
-        }
-        let failed = |cause: Errno| Error::Directory {
-            path: place.directory().to_owned(),
-            cause: cause.into(),
-        };
-        let listener = socket::listen_at(&bound).map_err(failed)?;
+        let directory = place.make_directory()?;
+        let lock = take_lock(place, &directory)?;
         // Whoever may connect is asked who he is; others are kept out by the system too.
-        set_mode(&bound, if policy.is_some() { 0o666 } else { 0o660 })?;
+        let mode = if policy.is_some() { 0o666 } else { 0o660 };
+        let (listener, bound) = bound(&directory, place.directory(), mode, socket::listen_at)
+            .map_err(|cause| Error::Directory { path: place.directory().to_owned(), cause })?;
         let system = |what| move |errno: Errno| Error::system(what, errno);
         let epoll =
             epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("making an epoll"))?;
@@ -111,12 +104,13 @@ impl Door {
             epoll::add(&epoll, fd, data, epoll::EventFlags::IN)
                 .map_err(system("watching the socket"))?;
         }
-        fs::rename(&bound, &path)
+        let identity = bound
+            .replace(&place.socket_name())
             .map_err(|cause| Error::Directory { path: path.clone(), cause })?;
         Ok(Door {
             epoll: Arc::new(epoll),
             wake,
-            open: Mutex::new(Some(Open { listener, _lock: lock })),
+            open: Mutex::new(Some(Open { listener, identity, _lock: lock })),
             waiting: Mutex::new(HashMap::new()),
             next: Mutex::new(0),
             policy,
@@ -134,11 +128,11 @@ impl Door {
     /// Lets nobody in any more and gives the name up.
     pub(super) fn close(&self, place: &Place) {
         let open = locked(&self.open).take();
-        if open.is_some()
-            && let Ok(path) = place.socket()
+        if let Some(open) = &open
+            && let Ok(Some(directory)) = place.open_directory(None)
         {
             // While the lock is held: the next producer's socket is not ours to remove.
-            let _ = fs::remove_file(path);
+            binding::remove(&directory, &place.socket_name(), open.identity);
         }
         drop(open);
         locked(&self.waiting).clear();
@@ -152,7 +146,9 @@ impl Door {
             drop(open.take());
         }
         if let Ok(mut waiting) = self.waiting.try_lock() {
-            waiting.clear();
+            waiting.drain().for_each(|(_, Waiting { socket, inode, .. })| {
+                socket::close_inherited(socket, inode);
+            });
         }
     }
 
@@ -208,11 +204,24 @@ fn asked(policy: &Policy, peer: &Peer) -> bool {
     panic::catch_unwind(AssertUnwindSafe(|| policy(peer))).unwrap_or(false)
 }
 
-fn take_lock(place: &Place) -> Result<OwnedFd> {
-    let path = place.lock();
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let lock = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)
-        .map_err(|errno| Error::Directory { path: path.clone(), cause: errno.into() })?;
+fn take_lock(place: &Place, directory: &Trusted) -> Result<OwnedFd> {
+    let path = place.directory().join(place.lock_name());
+    let failed = |cause: io::Error| Error::Directory { path: path.clone(), cause };
+    // Whatever else somebody may have put there is not waited for.
+    let flags =
+        OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let lock = rustix::fs::openat(directory, place.lock_name(), flags, Mode::RUSR | Mode::WUSR)
+        .map_err(|errno| failed(errno.into()))?;
+    let found = rustix::fs::fstat(&lock).map_err(|errno| failed(errno.into()))?;
+    let (me, owner) = (rustix::process::geteuid().as_raw(), found.st_uid);
+    if ![me, 0, directory.owner()].contains(&owner) {
+        let what = format!("the lock belongs to user {owner}, who keeps the name from others");
+        return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, what)));
+    }
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile || found.st_nlink != 1 {
+        let what = "the lock is not a regular file of its own: remove it";
+        return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, what)));
+    }
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(lock),
         Err(Errno::WOULDBLOCK) => Err(Error::Taken { name: place.name.clone(), lock: path }),
@@ -249,10 +258,11 @@ impl Shared {
             Err(Errno::INTR) => 0,
             Err(errno) => return Err(Error::system("waiting for consumers", errno)),
         };
+        let mut knocked = false;
         for event in events.iter().take(count) {
             let token = event.data.u64();
             match token & 3 {
-                about::LISTENER => self.let_in()?,
+                about::LISTENER => knocked = true,
                 about::WAITING => self.hear_waiting(token >> 2),
                 about::CONSUMER => self.with(|core| core.hear_one(token >> 2)),
                 _ => {
@@ -265,13 +275,16 @@ impl Shared {
         if self.door.look_every.is_some() {
             self.with(|core| core.evict_stuck(clock::now()));
         }
-        Ok(())
+        // Last: those who left make room for those who come, and that there is none keeps nobody
+        // else waiting.
+        if knocked { self.let_in() } else { Ok(()) }
     }
 
-    /// Accepts everybody who knocks.
+    /// Accepts those who knock, up to as many as may wait at one time: who comes and goes without end
+    /// keeps nobody else from being heard.
     fn let_in(&self) -> Result<()> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        loop {
+        for _ in 0..MOST_WAITING {
             let accepted = {
                 let open = locked(&self.door.open);
                 let Some(open) = open.as_ref() else { return Ok(()) };
@@ -288,6 +301,7 @@ impl Shared {
                 Err(_) => return Ok(()),
             }
         }
+        Ok(())
     }
 
     /// Tells one who knocks that there is no descriptor for him, with the last one, which is kept
@@ -340,7 +354,8 @@ impl Shared {
         };
         let data = epoll::EventData::new_u64(number << 2 | about::WAITING);
         if epoll::add(&*self.door.epoll, &socket, data, epoll::EventFlags::IN).is_ok() {
-            waiting.insert(number, Waiting { socket, peer, since: Instant::now() });
+            let inode = socket::inode(&socket);
+            waiting.insert(number, Waiting { socket, inode, peer, since: Instant::now() });
         }
     }
 

@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
+use super::budget::Budget;
 use super::connection::{Connection, Welcome};
+use super::count::Count;
 use super::{LOOK_AGAIN, Subscriber};
 use crate::directory::Place;
 use crate::patience::Patience;
-use crate::wire::{Answer, Request};
+use crate::socket::Received;
+use crate::wire::{Answer, Fault, Request};
 use crate::{Error, Result, socket};
 
 /// Options of a [`Subscriber`].
@@ -25,6 +29,10 @@ pub struct SubscriberBuilder {
     answer_within: Duration,
     pub(super) follow: bool,
     pub(super) explicit_fences: bool,
+    pub(super) wait_when_full: bool,
+    pub(super) producer_uid: Option<u32>,
+    pub(super) memory_limit: Option<usize>,
+    pub(super) descriptor_limit: Option<usize>,
 }
 
 impl SubscriberBuilder {
@@ -37,6 +45,10 @@ impl SubscriberBuilder {
             answer_within: Duration::from_secs(20),
             follow: false,
             explicit_fences: false,
+            wait_when_full: false,
+            producer_uid: None,
+            memory_limit: None,
+            descriptor_limit: None,
         }
     }
 
@@ -80,11 +92,44 @@ impl SubscriberBuilder {
         self
     }
 
+    /// Waits for the next frame also while all credits are held, as long as the call allows: for
+    /// programs that drop frames in another thread or task. Without this, to wait without a limit
+    /// for a frame that cannot come is [`Error::AllHeld`].
+    pub fn wait_when_full(mut self, wait: bool) -> SubscriberBuilder {
+        self.wait_when_full = wait;
+        self
+    }
+
+    /// Accepts a stream of this user too, in a directory of this user. Without this, a producer
+    /// must be of this user, root, the owner of the directory (if that is one to be used, see
+    /// [`crate::directory`]), or of this process's group.
+    pub fn producer_uid(mut self, uid: u32) -> SubscriberBuilder {
+        self.producer_uid = Some(uid);
+        self
+    }
+
+    /// How many bytes of the producer's memory may be mapped at one time, those of frames included
+    /// that are held; half of the machine's memory if not said. Frames in memory beyond that are
+    /// [`Error::MemoryLimit`] and given back.
+    pub fn memory_limit(mut self, bytes: usize) -> SubscriberBuilder {
+        self.memory_limit = Some(bytes);
+        self
+    }
+
+    /// How many memories of the producer may be kept at one time, each of which takes a descriptor;
+    /// half of what this process may have open (`ulimit -n`) if not said, at most 1024. Frames in
+    /// memory beyond that are [`Error::MemoryLimit`] and given back.
+    pub fn descriptor_limit(mut self, descriptors: usize) -> SubscriberBuilder {
+        self.descriptor_limit = Some(descriptors);
+        self
+    }
+
     /// Subscribes.
     ///
     /// # Errors
     /// [`Error::NoStream`] if nobody publishes it, [`Error::Refused`] with the producer's reason,
-    /// [`Error::NoAnswer`].
+    /// [`Error::NoAnswer`], [`Error::Directory`] if others can replace sockets there, and
+    /// [`Error::Producer`] if the producer is of a user that is not trusted.
     pub fn open(self) -> Result<Subscriber> {
         let place = Place::new(&self.name, self.directory.as_deref())?;
         let deadline = Instant::now().checked_add(self.wait);
@@ -111,13 +156,23 @@ impl SubscriberBuilder {
         Ok(Subscriber::joined(self, place, joined))
     }
 
-    pub(super) fn hello(&self) -> Request {
+    /// How much of a producer's memory is taken.
+    pub(super) fn budget(&self) -> Budget {
+        Budget::new(self.memory_limit, self.descriptor_limit)
+    }
+
+    fn hello(&self) -> Request {
         Request::Consume { credits: self.credits }
+    }
+
+    /// Connects, and says the first word.
+    pub(super) fn ask(&self, place: &Place, within: Duration) -> Result<Connection> {
+        ask(place, self.hello(), within, self.producer_uid)
     }
 
     /// Connects and introduces itself.
     pub(super) fn connect(&self, place: &Place) -> Result<(Connection, Welcome)> {
-        let connection = ask(place, self.hello(), self.answer_within)?;
+        let connection = self.ask(place, self.answer_within)?;
         self.welcomed(place, connection)
     }
 
@@ -138,13 +193,15 @@ impl SubscriberBuilder {
         let mut packet = [0; 1024];
         let Some(received) = connection.receive(&mut packet, patience)? else { return Ok(None) };
         let answer = packet.get(..received.len).unwrap_or_default();
-        let fault = match (received.fault, Answer::decode(answer)) {
+        let fault = match (received.fault.clone(), Answer::decode(answer)) {
             _ if received.len == 0 => {
                 return Err(Error::Ended { name: place.name.clone(), dead: true });
             }
-            (None, Ok((Answer::Welcome { incarnation, consumer, credits }, _))) => {
-                let credits = credits as usize;
-                return Ok(Some(Welcome { incarnation, consumer, credits }));
+            (None | Some(Fault::DescriptorsLost), Ok((welcome @ Answer::Welcome { .. }, _))) => {
+                match self.granted(welcome, received) {
+                    Ok(welcome) => return Ok(Some(welcome)),
+                    Err(fault) => fault,
+                }
             }
             (None, Ok((Answer::Refused { reason }, _))) => {
                 return Err(Error::Refused { name: place.name.clone(), reason });
@@ -153,16 +210,44 @@ impl SubscriberBuilder {
                 return Err(Error::Ended { name: place.name.clone(), dead: false });
             }
             (Some(fault), _) | (None, Err(fault)) => fault,
-            (None, Ok(_)) => crate::wire::Fault::Unknown { what: "first answer", found: 0 },
+            (None, Ok(_)) => Fault::Unknown { what: "first answer", found: 0 },
         };
         Err(Error::Packet { name: place.name.clone(), fault })
     }
+
+    /// What a producer says that it grants.
+    fn granted(&self, welcome: Answer, received: Received) -> Result<Welcome, Fault> {
+        let Answer::Welcome { incarnation, consumer, credits, count } = welcome else {
+            return Err(Fault::Unknown { what: "first answer", found: 0 });
+        };
+        if credits == 0 || credits > self.credits {
+            return Err(Fault::Credits { found: credits, asked: self.credits });
+        }
+        let Received { mut descriptors, fault, .. } = received;
+        let count = match fault {
+            // This process has no room for the counter, and learns of losses with frames.
+            Some(_) => Count::none(),
+            None if descriptors.len() > 1 => {
+                return Err(Fault::Descriptors { found: descriptors.len(), expected: 1 });
+            }
+            None => Count::new(descriptors.pop(), count)?,
+        };
+        Ok(Welcome { incarnation, consumer, credits: credits as usize, count })
+    }
 }
 
-/// Connects to the producer of a stream and says the first word.
-pub(crate) fn ask(place: &Place, hello: Request, within: Duration) -> Result<Connection> {
+/// Connects to the producer of a stream and says the first word. The producer may be of the user
+/// `also`.
+pub(crate) fn ask(
+    place: &Place,
+    hello: Request,
+    within: Duration,
+    also: Option<u32>,
+) -> Result<Connection> {
     let path = place.socket()?;
-    place.check_directory()?;
+    let Some(directory) = place.open_directory(also)? else {
+        return Err(Error::NoStream { name: place.name.clone(), path });
+    };
     let socket = match socket::connect_to(&path, within) {
         Ok(socket) => socket,
         Err(Errno::NOENT | Errno::CONNREFUSED) => {
@@ -174,6 +259,14 @@ pub(crate) fn ask(place: &Place, hello: Request, within: Duration) -> Result<Con
         }
         Err(errno) => return Err(Error::Directory { path, cause: errno.into() }),
     };
+    let producer = tenure_memory::share::peer(&socket)?;
+    let trusted = [geteuid().as_raw(), 0, directory.owner()];
+    if !trusted.contains(&producer.uid)
+        && Some(producer.uid) != also
+        && !socket::is_familiar(&socket, &producer)
+    {
+        return Err(Error::Producer { name: place.name.clone(), path, uid: producer.uid });
+    }
     introduce(socket, hello)
 }
 

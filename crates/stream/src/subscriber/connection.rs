@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,17 +12,20 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{Shutdown, shutdown};
 use tenure_memory::{Fence, Process};
 
+use super::budget::Charge;
+use super::count::Count;
 use crate::patience::Patience;
 use crate::socket::{self, Received};
 use crate::wire::{FrameHead, Request};
 use crate::{Error, Result};
 
 /// What the producer granted.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Welcome {
     pub(crate) incarnation: u64,
     pub(crate) consumer: u64,
     pub(crate) credits: usize,
+    pub(crate) count: Count,
 }
 
 #[derive(Debug)]
@@ -32,8 +35,11 @@ pub(crate) struct Connection {
     waits: Mutex<Option<Duration>>,
     /// Whether something is in `unsaid`, so that nobody looks there without need.
     behind: AtomicBool,
-    /// What the kernel had no room for: said as soon as it has. At most one for each frame held.
+    /// What the kernel had no room for: said as soon as it has. At most one for each credit, because
+    /// nothing is taken from a producer that sends more frames than it knows to be given back.
     unsaid: Mutex<VecDeque<Unsaid>>,
+    /// Frames that this process has.
+    held: AtomicUsize,
     /// Whose it is: one that was forked off has the same socket, and nothing to say there.
     process: Process,
 }
@@ -52,6 +58,7 @@ impl Connection {
             waits: Mutex::new(None),
             behind: AtomicBool::new(false),
             unsaid: Mutex::default(),
+            held: AtomicUsize::new(0),
             process: Process::current(),
         }
     }
@@ -59,6 +66,19 @@ impl Connection {
     /// Whose it is.
     pub(super) fn process(&self) -> Process {
         self.process
+    }
+
+    /// Frames that this process has.
+    pub(super) fn held(&self) -> usize {
+        self.held.load(Ordering::SeqCst)
+    }
+
+    /// Frames that this process has, or has given back without being able to say so yet. The
+    /// producer cannot count fewer, so an honest one sends none when these are all credits.
+    pub(super) fn outstanding(&self) -> usize {
+        let behind = self.behind.load(Ordering::SeqCst);
+        let unsaid = if behind { self.unsaid().len() } else { 0 };
+        self.held() + unsaid
     }
 
     /// Receives a packet, waiting for it at most so long: in one system call, which a poll before
@@ -173,6 +193,7 @@ impl Held {
     pub(super) fn new(connection: &Arc<Connection>, head: &FrameHead) -> Held {
         let FrameHead { slot, sequence, .. } = *head;
         let connection = Arc::clone(connection);
+        connection.held.fetch_add(1, Ordering::SeqCst);
         Held { connection, slot, sequence, unknown: false, fence: None }
     }
 
@@ -187,6 +208,8 @@ impl Drop for Held {
         if !self.connection.process.is_current() {
             return;
         }
+        // Before it is said: the producer may answer at once.
+        self.connection.held.fetch_sub(1, Ordering::SeqCst);
         let Held { slot, sequence, unknown, ref mut fence, .. } = *self;
         let release = Request::Release { slot, sequence, unknown, fence: fence.is_some() };
         self.connection.say(release, fence.take());
@@ -199,9 +222,16 @@ pub(crate) struct Lease {
     process: Process,
     /// `None` between two frames, so that a tensor which waits does not keep the connection.
     held: Mutex<Option<Held>>,
+    /// The memory counts while there are tensors over it.
+    _charge: Option<Arc<Charge>>,
 }
 
 impl Lease {
+    /// For a tensor over memory that counts so much.
+    pub(super) fn over(charge: &Arc<Charge>) -> Lease {
+        Lease { _charge: Some(Arc::clone(charge)), ..Lease::default() }
+    }
+
     /// Whether it was made here, and not by the process that this one was forked off.
     pub(super) fn is_own(&self) -> bool {
         self.process.is_current()

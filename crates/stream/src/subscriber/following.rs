@@ -4,7 +4,6 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::builder::ask;
 use super::connection::{Connection, Welcome};
 use super::known::KnownSlots;
 use super::watch::Watch;
@@ -65,7 +64,7 @@ impl Subscriber {
     fn try_join(&mut self, patience: &mut Patience) -> Result<bool> {
         let connection = match self.joining.take() {
             Some(connection) => connection,
-            None => ask(&self.place, self.options.hello(), MOMENT)?,
+            None => self.options.ask(&self.place, MOMENT)?,
         };
         match self.options.await_welcome(&self.place, &connection, patience)? {
             Some(welcome) => self.enter(connection, welcome),
@@ -81,7 +80,7 @@ impl Subscriber {
             self.watch.turn(before.as_fd(), self.connection.as_fd());
         }
         self.welcome = welcome;
-        self.known = KnownSlots::default();
+        self.known = KnownSlots::new(self.options.budget(), &self.place.name);
         self.dropped = 0;
         self.joining = None;
         self.over = None;

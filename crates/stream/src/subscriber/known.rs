@@ -11,22 +11,28 @@ use tenure_memory::{
 };
 use tenure_tensor::wire::Description;
 
+use super::budget::{Budget, Charge};
 use super::connection::Lease;
 use super::shelf::{Kept, Place, Shelf};
 use crate::Error;
 use crate::frame::Guarded;
 use crate::socket::Descriptors;
-use crate::wire::{Fault, FrameHead};
+use crate::wire::{Fault, FrameHead, MOST_SLOTS};
 
 /// What the seals of a stream's memory file must be.
 const SIZE_SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 const WRITE_SEALS: SealFlags = SealFlags::WRITE.union(SealFlags::FUTURE_WRITE);
 
 /// The slots of one connection, by number.
-#[derive(Default)]
 pub(super) struct KnownSlots {
     slots: Vec<Option<Known>>,
     shelf: Arc<Shelf>,
+    budget: Arc<Budget>,
+    /// The stream's name, for errors.
+    name: String,
+    /// Memories that the producer may still say to forget: it says so at most once for each that it
+    /// sent, and cannot keep this consumer busy with it.
+    forgettable: usize,
 }
 
 /// The memory of one generation of a slot.
@@ -34,6 +40,7 @@ struct Known {
     generation: u32,
     memories: SmallVec<[Arc<RawBuffer>; 1]>,
     guarded: Guarded,
+    charge: Arc<Charge>,
     /// What the last frame in it looked like.
     described: Option<Described>,
 }
@@ -71,14 +78,26 @@ impl From<Fault> for Refused {
 }
 
 impl KnownSlots {
+    pub(super) fn new(budget: Budget, name: &str) -> KnownSlots {
+        KnownSlots {
+            slots: vec![],
+            shelf: Arc::default(),
+            budget: Arc::new(budget),
+            name: name.to_owned(),
+            forgettable: 0,
+        }
+    }
+
     /// The memory of a slot is not needed any more; frames in it keep it.
-    pub(super) fn forget(&mut self, slot: u32, generation: u32) {
+    pub(super) fn forget(&mut self, slot: u32, generation: u32) -> Result<(), Fault> {
+        self.forgettable = self.forgettable.checked_sub(1).ok_or(Fault::Forgets { slot })?;
         if let Some(place) = self.slots.get_mut(slot as usize)
             && place.as_ref().is_some_and(|known| known.generation == generation)
         {
             *place = None;
             self.shelf.renew(slot as usize);
         }
+        Ok(())
     }
 
     /// The tensor of a frame, with a lease that has not begun. Everything is checked against the
@@ -105,14 +124,16 @@ impl KnownSlots {
         let unknown = Fault::UnknownSlot { slot: head.slot, generation: head.generation };
         let place = place.ok_or_else(|| unknown.clone())?;
         if memories > 0 {
+            self.forgettable = (self.forgettable + 1).min(MOST_SLOTS);
             let understood = understand(description)?;
-            let mut known = take_memories(head.generation, &descriptors, &understood)?;
+            let take = (&self.budget, self.name.as_str());
+            let mut known = take_memories(head.generation, &descriptors, &understood, take)?;
             let after = self.shelf.renew(slot);
             known.described = Some(Described::new(description, understood, after));
             *place = Some(known);
         }
         let known = place.as_mut().filter(|known| known.generation == head.generation);
-        let Known { memories, guarded, described, .. } = known.ok_or(unknown)?;
+        let Known { memories, guarded, described, charge, .. } = known.ok_or(unknown)?;
         // Frame after frame looks the same.
         let described = match described {
             Some(same) if *same.packet == *description => same,
@@ -124,7 +145,7 @@ impl KnownSlots {
         };
         let kept = match self.shelf.take(&described.place) {
             Some(kept) => kept,
-            None => described.tensor(memories)?,
+            None => described.tensor(memories, charge)?,
         };
         Ok(Taken { kept, guarded: *guarded, fence })
     }
@@ -136,8 +157,8 @@ impl Described {
     }
 
     /// One more tensor that looks so.
-    fn tensor(&self, memories: &[Arc<RawBuffer>]) -> Result<Kept, Refused> {
-        let lease = Arc::new(Lease::default());
+    fn tensor(&self, memories: &[Arc<RawBuffer>], charge: &Arc<Charge>) -> Result<Kept, Refused> {
+        let lease = Arc::new(Lease::over(charge));
         let lend = |raw: &Arc<RawBuffer>| RawBuffer::lent(Arc::clone(raw), Arc::clone(&lease));
         let buffers: SmallVec<[Buffer; 1]> =
             memories.iter().map(|raw| Buffer::from_raw(lend(raw))).collect();
@@ -157,6 +178,7 @@ fn take_memories(
     generation: u32,
     descriptors: &Descriptors,
     description: &Description,
+    (budget, name): (&Arc<Budget>, &str),
 ) -> Result<Known, Refused> {
     let Description { dtype, shape, strides, offset, .. } = description;
     let layout = Layout::strided(*dtype, shape, strides, *offset);
@@ -170,9 +192,9 @@ fn take_memories(
         if how != Guarded::Sealed && guarded != Guarded::Open {
             guarded = how;
         }
-        let name = description.name.as_deref();
+        let tensor_name = description.name.as_deref();
         let buffer =
-            import(fd, needed, Protection::ReadOnly, name).map_err(|error| match error {
+            import(fd, needed, Protection::ReadOnly, tensor_name).map_err(|error| match error {
                 MemoryError::TooShort { .. } => Refused::Description(error.into()),
                 error => Refused::Memory(error.into()),
             })?;
@@ -181,11 +203,14 @@ fn take_memories(
         let raw = buffer.raw().map_err(|error| Refused::Memory(error.into()))?;
         memories.push(Arc::clone(raw));
     }
-    Ok(Known { generation, memories, guarded, described: None })
+    let bytes = memories.iter().map(|raw: &Arc<RawBuffer>| raw.size());
+    let bytes = bytes.fold(0, usize::saturating_add);
+    let charge = budget.charge(name, bytes, memories.len()).map_err(Refused::Memory)?;
+    Ok(Known { generation, memories, guarded, charge: Arc::new(charge), described: None })
 }
 
 /// What keeps others from writing to the memory; an error if it is none that streams have.
-fn look(fd: BorrowedFd<'_>) -> Result<Guarded, Fault> {
+pub(super) fn look(fd: BorrowedFd<'_>) -> Result<Guarded, Fault> {
     let wrong = |found: &dyn std::fmt::Display| Fault::Memory { found: found.to_string() };
     match recognise(fd).map_err(|error| wrong(&error))? {
         TensorMemory::Shm => {

@@ -82,6 +82,10 @@ impl Subscriber {
         };
         match head {
             Ok((head, description, blob)) => {
+                let (found, credits) = (self.connection.outstanding() + 1, self.welcome.credits);
+                if found > credits {
+                    return self.refuse(Fault::NoCredit { found, credits }, true);
+                }
                 // From here on it is given back, whatever comes of it.
                 let mut held = Held::new(&self.connection, &head);
                 if lost {
@@ -100,8 +104,10 @@ impl Subscriber {
                     Ok(None)
                 }
                 Ok((Answer::Forget { slot, generation }, _)) => {
-                    self.known.forget(slot, generation);
-                    Ok(None)
+                    match self.known.forget(slot, generation) {
+                        Ok(()) => Ok(None),
+                        Err(fault) => self.refuse(fault, true),
+                    }
                 }
                 _ => self.refuse(fault, true),
             },
@@ -120,7 +126,7 @@ impl Subscriber {
             Ok(taken) => taken,
             Err(Refused::Fault(fault)) => return self.refuse(fault, true),
             Err(Refused::Description(error)) => {
-                self.connection.hang_up();
+                self.hang_up();
                 return Err(error);
             }
             Err(Refused::Memory(error)) => {
@@ -144,8 +150,14 @@ impl Subscriber {
     /// A packet that makes no sense. Whoever sends one will send others: nothing more is heard.
     fn refuse(&mut self, fault: Fault, hopeless: bool) -> Result<Option<Frame>> {
         if hopeless {
-            self.connection.hang_up();
+            self.hang_up();
         }
         Err(Error::Packet { name: self.place.name.clone(), fault })
+    }
+
+    /// Hears nothing more, also of what was sent already.
+    fn hang_up(&mut self) {
+        self.connection.hang_up();
+        self.over = Some(Over::Ended { dead: true });
     }
 }

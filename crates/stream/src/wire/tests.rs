@@ -73,7 +73,7 @@ proptest! {
 #[test]
 fn answers_come_back_as_they_went() {
     let answers = [
-        Answer::Welcome { incarnation: 7, consumer: 8, credits: 9 },
+        Answer::Welcome { incarnation: 7, consumer: 8, credits: 9, count: 10 },
         Answer::Refused { reason: "no credits left".to_owned() },
         Answer::Ended,
         Answer::Evicted,

@@ -4,8 +4,8 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use tenure_stream::wire::{Answer, Fault, FrameHead};
-use tenure_stream::{Error, Frame, Result, Subscriber};
+use tenure_stream::wire::{Answer, Fault, FrameHead, NO_COUNT};
+use tenure_stream::{Error, Frame, Result, Subscriber, SubscriberBuilder};
 use tenure_tensor::wire::Description;
 use tenure_tensor::{DType, Sharing, TensorDyn, TensorMemory};
 
@@ -25,9 +25,22 @@ impl Liar {
         Liar { stage, listener }
     }
 
+    /// The directory that it is in.
+    pub(crate) fn path(&self) -> &std::path::Path {
+        self.stage.path()
+    }
+
     /// What a subscriber makes of this first answer.
     pub(crate) fn greet(&self, answer: &[u8]) -> (Result<Subscriber>, OwnedFd) {
-        let builder = self.stage.subscriber("s").answer_within(Duration::from_secs(5));
+        self.greet_with(|builder| builder, answer)
+    }
+
+    fn greet_with(
+        &self,
+        options: impl FnOnce(SubscriberBuilder) -> SubscriberBuilder,
+        answer: &[u8],
+    ) -> (Result<Subscriber>, OwnedFd) {
+        let builder = options(self.stage.subscriber("s").answer_within(Duration::from_secs(5)));
         let joining = std::thread::spawn(move || builder.open());
         let socket = raw::accept(&self.listener);
         assert!(!raw::receive(&socket).is_empty());
@@ -36,8 +49,16 @@ impl Liar {
     }
 
     pub(crate) fn welcome(&self) -> (Subscriber, OwnedFd) {
-        let welcome = Answer::Welcome { incarnation: 1, consumer: 1, credits: 3 };
-        let (subscriber, socket) = self.greet(&welcome.encode());
+        self.welcome_with(|builder| builder)
+    }
+
+    /// A subscriber with options.
+    pub(crate) fn welcome_with(
+        &self,
+        options: impl FnOnce(SubscriberBuilder) -> SubscriberBuilder,
+    ) -> (Subscriber, OwnedFd) {
+        let welcome = Answer::Welcome { incarnation: 1, consumer: 1, credits: 3, count: NO_COUNT };
+        let (subscriber, socket) = self.greet_with(options, &welcome.encode());
         (subscriber.unwrap(), socket)
     }
 
@@ -51,8 +72,14 @@ impl Liar {
             subscriber.next(SOON).unwrap().unwrap();
         }
         let answer = subscriber.next(SOON);
-        let lost =
-            |error: &Error| matches!(error, Error::Packet { fault: Fault::DescriptorsLost, .. });
+        let lost = |error: &Error| {
+            matches!(
+                error,
+                Error::Packet { fault: Fault::DescriptorsLost, .. }
+                    | Error::MemoryLimit { .. }
+                    | Error::Memory(tenure_memory::Error::Sparse { .. })
+            )
+        };
         if answer.as_ref().is_err_and(|error| !lost(error)) {
             // Nothing more is heard from whoever talks nonsense.
             assert!(matches!(subscriber.next(SOON), Err(Error::Ended { .. })));

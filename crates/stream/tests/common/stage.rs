@@ -89,6 +89,11 @@ pub(crate) fn next(subscriber: &mut Subscriber) -> Frame {
     frame
 }
 
+/// The next frame, whatever it is.
+pub(crate) fn next_any(subscriber: &mut Subscriber) -> Frame {
+    subscriber.next(SOON).unwrap().expect("a frame within the time")
+}
+
 /// Waits until something is so.
 pub(crate) fn until(what: &str, mut so: impl FnMut() -> bool) {
     let began = Instant::now();

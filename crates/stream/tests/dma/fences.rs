@@ -45,7 +45,7 @@ fn a_frame_waits_for_the_device_that_writes_it() {
 #[ignore = "needs DMA-BUF: tests/vm/test"]
 fn a_slot_waits_for_the_device_that_reads_it() {
     let stage = Stage::new();
-    let builder = stage.publisher("s").spec(words_spec(512)).memory(TensorMemory::Dma);
+    let builder = stage.publisher("s").initial_spec(words_spec(512)).memory(TensorMemory::Dma);
     let mut publisher = builder.open().unwrap();
     let mut subscriber = stage.subscriber("s").credits(1).open().unwrap();
     publish(&mut publisher, 0).unwrap();

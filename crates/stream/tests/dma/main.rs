@@ -16,6 +16,7 @@ mod cameras;
 #[path = "../../../memory/tests/common/child.rs"]
 mod child;
 mod fences;
+mod foreign_writes;
 #[path = "../common/liar.rs"]
 mod liar;
 mod lies;

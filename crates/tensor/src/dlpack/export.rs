@@ -175,7 +175,7 @@ impl<E: ElementKind> Tensor<E> {
     #[cfg(target_pointer_width = "64")]
     pub unsafe fn to_dl_tensor(&self) -> Result<DLTensor> {
         self.check_one_buffer()?;
-        if !self.is_writable()? {
+        if !self.is_writable()? || self.buffer().raw()?.is_published() {
             return Err(Fault::ReadOnlyUnversioned.into());
         }
         let layout = self.layout();

@@ -1,7 +1,7 @@
 //! What DLPack cannot describe, and what is wrong with a structure from outside.
 
 use tenure_layout::{DType, MAX_RANK};
-use tenure_memory::{DlDevice, LogicalMemorySpace};
+use tenure_memory::{DlDevice, LogicalMemorySpace, TensorMemory};
 
 use super::VERSION;
 
@@ -99,6 +99,15 @@ pub enum Fault {
          max_version {VERSION:?}, or for a copy"
     )]
     ReadOnlyUnversioned,
+    /// Memory that must not be written and of which there are no private pages, but no copy.
+    #[error(
+        "the tensor is read-only and in {memory} memory, of which the kernel has no private pages: \
+         it can only be lent as a copy, which was forbidden"
+    )]
+    CopyNeeded {
+        /// Its memory.
+        memory: TensorMemory,
+    },
     /// Another device was asked for, but no copy.
     #[error(
         "the tensor is on device {} of type {}, and bringing it to device {} of type {} needs a \

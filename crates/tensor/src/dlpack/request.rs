@@ -96,15 +96,17 @@ impl<E: ElementKind> Tensor<E> {
     }
 
     /// Lends the tensor to foreign code that reads DLPack 1.0 or later, without a copy. The
-    /// structure says that it is read-only if the memory is, or if elements share bytes with each
-    /// other (a broadcast view).
+    /// structure says that it is read-only if the memory is, if other processes read it because it
+    /// was published, or if elements share bytes with each other (a broadcast view). A consumer that
+    /// writes all the same changes pages of its own where the memory is a memory file.
     ///
     /// # Errors
     /// [`tenure_memory::Error::Busy`] while a guard holds bytes of it (for reading-only exports:
     /// while one writes), and [`crate::Error::SeveralBuffers`].
     pub fn to_dlpack(&self) -> Result<Versioned> {
-        let device = self.dlpack_device()?;
-        self.lend(Terms { device, read_only: self.export_reads_only()?, copied: false })
+        let (device, read_only) = (self.dlpack_device()?, self.export_reads_only()?);
+        let copied = read_only && self.buffer().raw()?.exports_copies();
+        self.lend(Terms { device, read_only, copied })
     }
 
     /// Lends the tensor to foreign code that only reads DLPack before 1.0.
@@ -125,19 +127,22 @@ impl<E: ElementKind> Tensor<E> {
     pub fn to_dlpack_for(&self, request: &ExportRequest) -> Result<Exported> {
         let have = self.dlpack_device()?;
         let cpu = LogicalMemorySpace::MainMemory.dlpack(DeviceVendor::Cuda);
+        let device = request.device.unwrap_or(have);
         // Memory of the CPU has no second device.
-        let asked = request.device.map(|asked| match asked.device_type == cpu.device_type {
-            true => cpu,
-            false => asked,
-        });
-        let device = asked.unwrap_or(have);
+        if device.device_type == cpu.device_type && device != cpu {
+            return Err(Fault::Unreachable { have, asked: device }.into());
+        }
         let shareable = device == have || (device == cpu && self.space().cpu_reachable());
         if !shareable && request.copy == Some(false) {
             return Err(Fault::CopyForbidden { have, asked: device }.into());
         }
         if shareable && request.copy != Some(true) {
             let read_only = request.read_only || self.export_reads_only()?;
-            return self.lend_as(request, Terms { device, read_only, copied: false });
+            let copied = read_only && self.buffer().raw()?.exports_copies();
+            if copied && request.copy == Some(false) {
+                return Err(Fault::CopyNeeded { memory: self.memory() }.into());
+            }
+            return self.lend_as(request, Terms { device, read_only, copied });
         }
         let copy = match device == cpu {
             true => self.to(Some(TensorMemory::Mem))?,
@@ -162,7 +167,8 @@ impl<E: ElementKind> Tensor<E> {
     /// Whether an export must forbid writing.
     fn export_reads_only(&self) -> Result<bool> {
         let layout = self.layout();
-        Ok(!self.is_writable()? || (!layout.is_row_major() && layout.may_self_overlap()))
+        let unwritten = !self.is_writable()? || self.buffer().raw()?.is_published();
+        Ok(unwritten || (!layout.is_row_major() && layout.may_self_overlap()))
     }
 
     /// Lends it in the structure that goes with the version asked for.

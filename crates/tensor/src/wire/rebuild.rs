@@ -11,10 +11,15 @@ impl Description {
     /// The description of a tensor whose memory is shared in this way.
     ///
     /// # Errors
-    /// If a lazy buffer cannot be allocated.
+    /// If a lazy buffer cannot be allocated, and [`Fault::Packed`] for a tensor that no receiver
+    /// takes because its elements are more than its memory holds (broadcast).
     pub fn of<E: ElementKind>(tensor: &Tensor<E>, sharing: Sharing) -> Result<Description> {
         tensor.parts.buffer.ensure()?;
         let layout = tensor.layout();
+        check_packed(
+            layout,
+            std::iter::once(&tensor.parts.buffer).chain(&tensor.parts.other_planes),
+        )?;
         let starts: SmallVec<[usize; 4]> = std::iter::once(&tensor.parts.buffer)
             .chain(&tensor.parts.other_planes)
             .map(Buffer::start)
@@ -67,9 +72,27 @@ impl Description {
             Some(image) => rebuild_image(image, &layout, buffers)?,
             None => Tensor::from_buffer(first.clone(), layout)?,
         };
+        check_packed(tensor.layout(), buffers)?;
         tensor.set_colour(self.colour);
         tensor.set_quantization(self.quantization.clone())?;
         tensor.trim_to_span()
+    }
+}
+
+/// What memory is counted in: the kernel gives no less, so small broadcast tensors travel.
+const PAGE: usize = 4096;
+
+/// An error if there are more elements than the memory has bytes for, in whole pages: strides of
+/// zero or less than an element let a few bytes stand for any number of elements.
+fn check_packed<'a>(layout: &Layout, buffers: impl IntoIterator<Item = &'a Buffer>) -> Result<()> {
+    let mut memory = 0usize;
+    for buffer in buffers {
+        let bytes = buffer.raw()?.size();
+        memory = memory.saturating_add(bytes.checked_next_multiple_of(PAGE).unwrap_or(bytes));
+    }
+    match layout.packed_bytes() {
+        packed if packed > memory => Err(Fault::Packed { packed, memory }.into()),
+        _ => Ok(()),
     }
 }
 

@@ -97,7 +97,11 @@ fn new_frame(key: Key, ring: Rc<Ring>) -> Result<Case<Key>, Failure> {
 fn pooled_frame(key: Key, ring: &Ring) -> Result<Case<Key>, Failure> {
     let shape = ring.size.frame.shape();
     let room = ring.size.frame.bytes.saturating_mul(4);
-    let limits = PoolLimits { bytes: room.max(PoolLimits::default().bytes), buffers: 4 };
+    let limits = PoolLimits {
+        kept_bytes: room.max(PoolLimits::default().kept_bytes),
+        buffers: 4,
+        ..PoolLimits::default()
+    };
     let pool = Pool::new(kind::allocator(ring.memory)?).with_limits(limits);
     replacing(key, ring.size.frames, move || Ok(Tensor::<u8>::new_in(&pool, &shape, None)?))
 }

@@ -3,16 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tenure::TensorMemory;
 use tenure::image::codec;
-use tenure::stream::{Publisher, Spec};
-use tenure::{DType, TensorDyn};
+use tenure::stream::Publisher;
+use tenure::{TensorDyn, TensorMemory};
 
-use super::{Source, Taken, Tensor};
-use crate::clock;
+use super::{Source, Taken, Tensor, decode};
 use crate::run::Problem;
 use crate::run::pace::Pace;
 use crate::stop::Stop;
+use crate::{clock, input};
 
 /// One picture or several.
 pub(super) struct Pictures {
@@ -34,7 +33,7 @@ impl Pictures {
             still = None;
             about = format!("{}, {} pictures", path.display(), files.len());
         } else {
-            let picture = codec::read_file(path, Some(TensorMemory::Shm))
+            let picture = codec::decode(&read(path)?, Some(TensorMemory::Shm))
                 .map_err(|cause| Problem::Picture { path: path.to_owned(), cause })?;
             files = vec![path.to_owned()];
             still = Some(picture);
@@ -79,20 +78,18 @@ impl Source for Pictures {
         };
         let tensor = match &self.still {
             Some(picture) => Tensor::Brought(picture.share()),
-            None => Tensor::Filled(decode(path, frames)?),
+            None => {
+                let picture = decode(&read(path)?, frames)?;
+                let failed = |cause| Problem::Picture { path: path.clone(), cause };
+                Tensor::Filled(picture.map_err(failed)?)
+            }
         };
         self.at = if self.once { self.at + 1 } else { (self.at + 1) % self.files.len() };
         Ok(Some(Taken { tensor, timestamp, missed: 0 }))
     }
 }
 
-fn decode(path: &Path, frames: &mut Publisher) -> Result<tenure::stream::Slot, Problem> {
-    let bytes = fs::read(path).map_err(|cause| Problem::Read { path: path.to_owned(), cause })?;
-    let failed = |cause| Problem::Picture { path: path.to_owned(), cause };
-    let head = codec::inspect(&bytes).map_err(failed)?;
-    let spec = Spec::image_of(head.format, DType::U8, head.width, head.height, None)?;
-    let slot = frames.claim_as(&spec)?;
-    let mut target = slot.tensor().share();
-    codec::decode_into(&bytes, &mut target).map_err(failed)?;
-    Ok(slot)
+fn read(path: &Path) -> Result<Vec<u8>, Problem> {
+    input::bytes(path, input::MOST_PICTURE)
+        .map_err(|cause| Problem::Read { path: path.to_owned(), cause })
 }

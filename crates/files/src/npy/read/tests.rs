@@ -65,7 +65,8 @@ fn hostile_headers_are_refused() {
         (changed("(2, 3)", &format!("({})", "1, ".repeat(65))), "64 dimensions"),
         (changed("False", "True"), "numpy.ascontiguousarray"),
         (changed("False", "None"), "neither True nor False"),
-        (changed("|u1", ">u2"), "`>u2`"),
+        (changed("|u1", "|u2"), "`|u2`"),
+        (changed("|u1", ">c8"), "`>c8`"),
         (changed("|u1", "|O"), "`|O`"),
         (changed("|u1", ""), "``"),
         (changed("|u1", "é1"), "`é1`"),
@@ -85,4 +86,65 @@ fn hostile_headers_are_refused() {
     let mut long = file(2, GOOD, &[0; 6]);
     long[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
     assert!(read(&long, None).unwrap_err().to_string().contains("4294967295 bytes"));
+}
+
+/// One array in both orders: numpy's words for it, and the bytes.
+fn both_orders() -> [(&'static str, Vec<u8>); 2] {
+    let numbers = [1u32, 0x0102_0304, u32::MAX, 7, 8, 9];
+    [
+        ("<u4", numbers.iter().flat_map(|number| number.to_le_bytes()).collect()),
+        (">u4", numbers.iter().flat_map(|number| number.to_be_bytes()).collect()),
+    ]
+}
+
+#[test]
+fn both_byte_orders_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for (descr, elements) in both_orders() {
+        for (fortran, fifth) in [("False", 8), ("True", 7)] {
+            let words = GOOD.replace("|u1", descr).replace("False", fortran);
+            let whole = file(1, &words, &elements);
+            let path = folder.path().join("numbers.npy");
+            std::fs::write(&path, &whole).unwrap();
+            let opened = crate::open(&path).unwrap();
+            let native = descr.starts_with(if cfg!(target_endian = "little") { '<' } else { '>' });
+            // Aligned or not, a reversed array is no view.
+            let copied = opened.entry("numbers").unwrap().copied();
+            if !native {
+                assert!(copied.unwrap().contains("byte order"), "{descr}: {copied:?}");
+                assert!(matches!(
+                    opened.view("numbers").unwrap_err().cause(),
+                    Error::NotAView { .. }
+                ));
+            }
+            let loaded = opened.load().run().unwrap();
+            for t in [opened.tensor("numbers").unwrap(), loaded.tensor("numbers").unwrap()] {
+                assert_eq!((t.shape(), t.dtype()), (&[2, 3][..], DType::U32));
+                let t = t.typed::<u32>().unwrap().to(Some(TensorMemory::Mem)).unwrap();
+                assert_eq!(t.map_read().unwrap().as_slice()[4], fifth, "{descr} {fortran}");
+            }
+            if fortran == "False" {
+                let t = read(&whole, None).unwrap().typed::<u32>().unwrap();
+                assert_eq!(t.map_read().unwrap().as_slice()[..3], [1, 0x0102_0304, u32::MAX]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reversed_array_of_several_pieces() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.npy");
+    let count = (9 << 20) / 2;
+    let numbers = (0..count as u32).map(|number| number as u16);
+    for (descr, elements) in [
+        ("<u2", numbers.clone().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()),
+        (">u2", numbers.clone().flat_map(u16::to_be_bytes).collect()),
+    ] {
+        let words = GOOD.replace("|u1", descr).replace("(2, 3)", &format!("({count},)"));
+        std::fs::write(&path, file(1, &words, &elements)).unwrap();
+        let loaded = crate::open(&path).unwrap().load().threads(2).run().unwrap();
+        let t = loaded.tensor("long").unwrap().typed::<u16>().unwrap();
+        assert!(t.map_read().unwrap().as_slice().iter().copied().eq(numbers.clone()), "{descr}");
+    }
 }

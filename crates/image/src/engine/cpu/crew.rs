@@ -14,6 +14,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::origin::Origin;
+
 type Each<'a> = dyn Fn(usize) + Sync + 'a;
 type Panicked = Mutex<Option<Box<dyn Any + Send>>>;
 
@@ -24,6 +26,9 @@ const AWAKE: Duration = Duration::from_micros(if cfg!(miri) { 0 } else { 100 });
 pub(crate) struct Crew {
     shared: Arc<Shared>,
     helpers: Vec<JoinHandle<()>>,
+    /// Where the helpers are. In a process that was forked off there are none, and what they had
+    /// locked stays locked.
+    origin: Origin,
 }
 
 #[derive(Debug, Default)]
@@ -64,7 +69,7 @@ impl Crew {
     /// As many threads as are asked for, the caller among them.
     pub(crate) fn new(threads: usize) -> io::Result<Crew> {
         let shared = Arc::new(Shared::default());
-        let mut crew = Crew { shared, helpers: Vec::new() };
+        let mut crew = Crew { shared, helpers: Vec::new(), origin: Origin::here() };
         for index in 1..threads {
             let shared = Arc::clone(&crew.shared);
             let name = format!("tenure-image-{index}");
@@ -82,11 +87,19 @@ impl Crew {
 
     /// How many threads there are, the caller among them.
     pub(crate) fn threads(&self) -> usize {
-        self.helpers.len() + 1
+        if self.is_here() { self.helpers.len() + 1 } else { 1 }
+    }
+
+    /// Whether its threads are in this process.
+    pub(crate) fn is_here(&self) -> bool {
+        self.origin.is_here()
     }
 
     /// Does `each` for every number below `count`, each once, on several threads.
     pub(crate) fn each(&self, count: usize, each: &Each<'_>) {
+        if !self.is_here() {
+            return (0..count).for_each(each);
+        }
         let _taken = match self.shared.taken.try_lock() {
             Ok(taken) => taken,
             Err(TryLockError::Poisoned(taken)) => taken.into_inner(),
@@ -117,6 +130,10 @@ impl Crew {
 
 impl Drop for Crew {
     fn drop(&mut self) {
+        if !self.is_here() {
+            // There is nobody to tell, and nobody to wait for.
+            return self.helpers.drain(..).for_each(std::mem::forget);
+        }
         let now = self.shared.now();
         self.shared.over.store(true, Ordering::Relaxed);
         drop(now);

@@ -92,15 +92,20 @@ impl Strips {
     }
 }
 
+/// Crews that are kept for a program that forks, and whose children fork in turn.
+const GENERATIONS: usize = 8;
+
 /// The crew of all processors, made by the first of them; none if the system gives no threads or
-/// has but one core.
+/// has but one core. A process that was forked off makes one of its own.
 fn shared() -> Option<&'static Crew> {
-    static SHARED: OnceLock<Option<Crew>> = OnceLock::new();
-    let made = SHARED.get_or_init(|| {
+    static SHARED: [OnceLock<Option<Crew>>; GENERATIONS] = [const { OnceLock::new() }; GENERATIONS];
+    let make = || {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         (cores > 1).then(|| Crew::new(cores).ok()).flatten()
-    });
-    made.as_ref()
+    };
+    let mut crews = SHARED.iter().map(|made| made.get_or_init(make).as_ref());
+    // Those of the processes before are skipped.
+    crews.find(|crew| crew.is_none_or(Crew::is_here)).flatten()
 }
 
 #[cfg(test)]

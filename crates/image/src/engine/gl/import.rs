@@ -86,7 +86,7 @@ impl Imports {
             .and_then(|request| allocate(Some(TensorMemory::Shm), &request))
             .map_err(|error| error.to_string())
             .and_then(|raw| {
-                let fd = raw.device_descriptor().map_err(|error| error.to_string())?;
+                let fd = raw.descriptor().map_err(|error| error.to_string())?;
                 let image = display.import(fd, (0, SIDE * 4), size)?;
                 let texture = gl.image_texture(&image);
                 display.forget(image);

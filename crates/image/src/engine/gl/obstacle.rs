@@ -1,4 +1,5 @@
 //! Why memory that drivers import is copied all the same, known without asking them.
+#![expect(unsafe_code, reason = "promises what becomes of a descriptor")]
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -103,7 +104,9 @@ pub(super) fn descriptor<'a>(
     if words.max(rows) > longest {
         return Err(Obstacle::Size { longest });
     }
-    let fd = raw.device_descriptor().map_err(|_| Obstacle::Descriptor)?;
+    // SAFETY: the caller makes a texture of it, which belongs to the identity of the memory: it is
+    // drawn and read by work that holds the bytes, and deleted when the identity is gone.
+    let fd = unsafe { raw.device_descriptor() }.map_err(|_| Obstacle::Descriptor)?;
     // Drivers do not check it.
     let end = seek(fd, SeekFrom::End(0)).unwrap_or(0);
     match (start.saturating_add(reach) as u64).saturating_sub(end) {

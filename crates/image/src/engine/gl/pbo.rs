@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "promises that a mapped pixel buffer is valid")]
 
 use std::ptr::NonNull;
-use std::sync::mpsc::{Sender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use glow::Buffer;
@@ -14,18 +14,18 @@ use tenure_memory::{
 };
 use tenure_tensor::TensorDyn;
 
-use super::worker::Order;
+use super::worker::{Order, Orders};
 
 /// The pixel buffers of one context, and who makes them.
 pub(super) struct Pixels {
-    orders: Sender<Order>,
+    orders: Orders,
     /// Allocation, buffer, and where in it the bytes start.
     names: Arc<Mutex<Vec<(u64, Buffer, usize)>>>,
 }
 
 /// The bytes of one pixel buffer.
 struct Pbo {
-    orders: Sender<Order>,
+    orders: Orders,
     names: Arc<Mutex<Vec<(u64, Buffer, usize)>>>,
     buffer: Buffer,
     size: usize,
@@ -51,18 +51,23 @@ fn refused(reason: impl Into<String>) -> Error {
 
 const GONE: &str = "the image processor of this pixel buffer is gone, and its bytes with it";
 
+const FORKED: &str = "this process was forked off the one that made it: make a processor here";
+
 /// Sends an order and waits for its answer.
 fn ask<T>(
-    orders: &Sender<Order>,
+    orders: &Orders,
     order: impl FnOnce(std::sync::mpsc::SyncSender<Result<T, String>>) -> Order,
 ) -> Result<T> {
+    if !orders.is_here() {
+        return Err(refused(FORKED));
+    }
     let (reply, answer) = sync_channel(1);
     orders.send(order(reply)).map_err(|_| refused(GONE))?;
     answer.recv().map_err(|_| refused(GONE))?.map_err(refused)
 }
 
 impl Pixels {
-    pub(super) fn new(orders: Sender<Order>) -> Pixels {
+    pub(super) fn new(orders: Orders) -> Pixels {
         Pixels { orders, names: Arc::default() }
     }
 
@@ -135,6 +140,11 @@ unsafe impl RawMemory for Pbo {
 
 impl Drop for Pbo {
     fn drop(&mut self) {
+        // In a process that was forked off there is nothing to give back, and somebody may have had
+        // the names locked.
+        if !self.orders.is_here() {
+            return;
+        }
         lock(&self.names).retain(|(_, own, _)| *own != self.buffer);
         let _ = self.orders.send(Order::Free { buffer: self.buffer });
     }

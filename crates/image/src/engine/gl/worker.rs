@@ -14,6 +14,7 @@ use super::display::Display;
 use super::paint::{Painter, Work};
 use super::pbo::Address;
 use super::state::State;
+use crate::origin::Origin;
 use crate::{Error, Result};
 
 /// What the worker is asked for.
@@ -83,9 +84,48 @@ impl Abilities {
     }
 }
 
+/// The way to the worker. In a process that was forked off there is no worker: orders are refused,
+/// and nothing is touched that it may have had locked.
+#[derive(Clone)]
+pub(super) struct Orders {
+    /// Always there, until it is dropped.
+    sender: Option<Sender<Order>>,
+    origin: Origin,
+}
+
+/// There is nobody who takes the order.
+#[derive(Debug)]
+pub(super) struct Gone;
+
+impl Orders {
+    pub(super) fn send(&self, order: Order) -> Result<(), Gone> {
+        match &self.sender {
+            Some(sender) if self.is_here() => sender.send(order).map_err(|_| Gone),
+            _ => Err(Gone),
+        }
+    }
+
+    /// Whether the worker is in this process.
+    pub(super) fn is_here(&self) -> bool {
+        self.origin.is_here()
+    }
+
+    fn new(sender: Sender<Order>) -> Orders {
+        Orders { sender: Some(sender), origin: Origin::here() }
+    }
+}
+
+impl Drop for Orders {
+    fn drop(&mut self) {
+        if !self.is_here() {
+            std::mem::forget(self.sender.take());
+        }
+    }
+}
+
 /// A running worker. Dropping it stops the thread.
 pub(super) struct Worker {
-    pub(super) orders: Sender<Order>,
+    pub(super) orders: Orders,
     pub(super) abilities: Abilities,
     /// How the context is.
     pub(super) state: Arc<State>,
@@ -123,7 +163,7 @@ impl Worker {
             })
             .map_err(|error| format!("no thread: {error}"))?;
         let abilities = answer.recv().map_err(|_| "the driver ended the thread".to_owned())??;
-        Ok(Worker { orders, abilities, state, thread: Some(thread) })
+        Ok(Worker { orders: Orders::new(orders), abilities, state, thread: Some(thread) })
     }
 }
 
@@ -141,7 +181,10 @@ impl Drop for Worker {
         let (reply, answer) = sync_channel(1);
         let stops = self.orders.send(Order::Stop { reply }).is_ok() && answer.recv() == Ok(true);
         // With a buffer still mapped, perhaps by this very thread, it ends by itself later.
-        if let Some(thread) = self.thread.take().filter(|_| stops) {
+        let Some(thread) = self.thread.take() else { return };
+        if !self.orders.is_here() {
+            std::mem::forget(thread);
+        } else if stops {
             let _ = thread.join();
         }
     }

@@ -7,6 +7,7 @@ use rustix::shm;
 
 use super::Shared;
 use crate::bus::Watch;
+use crate::descriptor::addressable;
 use crate::mapping::Mapping;
 use crate::{Error, RawBuffer, Result};
 
@@ -47,7 +48,7 @@ pub fn open_named(name: &str, writable: bool) -> Result<RawBuffer> {
     let fd = shm::open(name, mode, Mode::empty())
         .map_err(|errno| Error::system("opening named shared memory", errno))?;
     let size = fs::fstat(&fd).map_err(|errno| Error::system("asking for the size", errno))?.st_size;
-    let size = usize::try_from(size).unwrap_or(0);
+    let size = addressable(u64::try_from(size).unwrap_or(0))?;
     let mapping = Mapping::shared(fd.as_fd(), size, writable)
         .map_err(|errno| Error::system("mapping named shared memory", errno))?;
     let watch = Some(Watch::new(&mapping, fd.as_fd(), writable)?);

@@ -5,9 +5,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
 use rustix::fs::{self, SealFlags};
+use rustix::io::Errno;
 
-use crate::bus::Watch;
-use crate::descriptor::{object_key, still_has};
+use crate::bus::{Watch, ensure_sigbus_handler};
+use crate::descriptor::{duplicate, still_has};
+use crate::kind::holes;
+use crate::kind::room::Claim;
 use crate::mapping::Mapping;
 use crate::{Access, CpuAddress, Error, ObjectKey, RawMemory, Result, TensorMemory};
 
@@ -21,10 +24,13 @@ pub(crate) struct Shared {
     size: usize,
     writable: bool,
     key: ObjectKey,
+    /// What reading it all would make anew.
+    _holes: Option<Claim>,
 }
 
 impl Shared {
-    /// Owns `mapping`, which covers `size` bytes of the object behind `fd` from its start.
+    /// Owns `mapping`, which covers `size` bytes of the object behind `fd` from its start. Refuses
+    /// one with more holes than this process can afford.
     pub(crate) fn new(
         fd: OwnedFd,
         mapping: Mapping,
@@ -32,8 +38,8 @@ impl Shared {
         writable: bool,
         watch: Option<Watch>,
     ) -> Result<Shared> {
-        let key = object_key(fd.as_fd())?;
-        Ok(Shared { watch, mapping, fd, size, writable, key })
+        let (key, holes) = holes::look(fd.as_fd(), size)?;
+        Ok(Shared { watch, mapping, fd, size, writable, key, _holes: holes })
     }
 }
 
@@ -61,16 +67,19 @@ unsafe impl RawMemory for Shared {
     }
 
     fn begin(&self, _access: Access) -> Result<NonNull<u8>> {
-        match &self.watch {
-            // No system call here: a page that is missing is found out when it is touched.
-            Some(watch) if watch.lost() => Err(Error::Truncated),
-            _ => Ok(self.mapping.address()),
+        if let Some(watch) = &self.watch {
+            // The file is not looked at: a page that is missing is found out when it is touched.
+            if watch.lost() {
+                return Err(Error::Truncated);
+            }
+            ensure_sigbus_handler()?;
         }
+        Ok(self.mapping.address())
     }
 
     fn intact(&self) -> Result<()> {
         match &self.watch {
-            Some(watch) if watch.lost() || !still_has(self.fd.as_fd(), self.size) => {
+            Some(watch) if watch.lost() || !still_has(self.fd.as_fd(), self.size as u64) => {
                 Err(Error::Truncated)
             }
             _ => Ok(()),
@@ -98,5 +107,24 @@ unsafe impl RawMemory for Shared {
         let wanted = SealFlags::FUTURE_WRITE | SealFlags::SEAL;
         fs::fcntl_add_seals(&self.fd, wanted)
             .map_err(|errno| Error::system("sealing against writing", errno))
+    }
+
+    fn move_away(&self) -> Result<Box<dyn RawMemory>> {
+        let failed = |errno| Error::system("moving the memory file's pages", errno);
+        // Pages of a reserve are not copied where there are no more of them.
+        if self.watch.is_some() || !self.writable {
+            return Err(failed(Errno::OPNOTSUPP));
+        }
+        // Everything that can fail comes before the move.
+        let fd = duplicate(&self.fd)?;
+        let mapping = self.mapping.move_away(fd.as_fd()).map_err(failed)?;
+        let Shared { size, writable, key, .. } = *self;
+        // Memory that this process made has no holes.
+        Ok(Box::new(Shared { watch: None, mapping, fd, size, writable, key, _holes: None }))
+    }
+
+    fn copy_pages(&self) -> Result<()> {
+        let failed = |errno| Error::system("copying what a view of a published frame shows", errno);
+        self.mapping.copy_pages().map_err(failed)
     }
 }

@@ -76,7 +76,10 @@ pub(crate) const TOGETHER: usize = 64;
 
 /// The source rows of some output rows that are not present already: those after them, or before them
 /// where rows fall. These are present then.
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others keep no rows"))]
+#[cfg_attr(
+    not(any(target_arch = "x86_64", test)),
+    expect(dead_code, reason = "others keep no rows")
+)]
 pub(crate) fn missing(present: &mut Range<usize>, needed: Range<usize>) -> [Range<usize>; 2] {
     let after = needed.start.max(present.end)..needed.end;
     let before = needed.start..needed.end.min(present.start);

@@ -2,23 +2,42 @@
 
 use std::io::{self, Read};
 
-use tenure::TensorDyn;
+use tenure_layout::order;
+use tenure_tensor::TensorDyn;
 
 /// Why a tensor was not filled.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unfilled {
-    /// The bytes cannot be read.
+pub enum Unfilled {
+    /// The bytes cannot be read, or there are too few of them.
     #[error(transparent)]
     Read(#[from] io::Error),
     /// The tensor cannot be written.
     #[error(transparent)]
-    Tensor(#[from] tenure::Error),
+    Tensor(#[from] tenure_tensor::Error),
 }
 
-/// Reads a tensor's elements: planes and rows one after the other, without gaps between them.
-pub(crate) fn fill(tensor: &TensorDyn, from: &mut impl Read) -> Result<(), Unfilled> {
+/// Reads a tensor's elements, little-endian: planes and rows without gaps between them. The
+/// opposite of [`copy_to_flat`](tenure_tensor::Tensor::copy_to_flat) where the machine is little-endian.
+///
+/// ```
+/// use tenure_tensor::{DType, TensorDyn};
+/// let tensor = TensorDyn::new(&[2, 2], DType::U8, None, None)?;
+/// tenure_stream::fill(&tensor, &mut &[1, 2, 3, 4][..])?;
+/// let mut flat = [0; 4];
+/// tensor.copy_to_flat(&mut flat)?;
+/// assert_eq!(flat, [1, 2, 3, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the reader ends too early or fails, or somebody holds the tensor. A part of it may have been
+/// written then.
+pub fn fill(tensor: &TensorDyn, from: &mut impl Read) -> Result<(), Unfilled> {
     let Some(layout) = tensor.image_layout() else {
-        return Ok(from.read_exact(tensor.map()?.as_mut_slice())?);
+        let mut map = tensor.map()?;
+        from.read_exact(map.as_mut_slice())?;
+        order::swap_little_endian(map.as_mut_slice(), tensor.dtype());
+        return Ok(());
     };
     for (index, plane) in layout.planes().iter().enumerate() {
         let target = tensor.plane(index)?;
@@ -27,6 +46,7 @@ pub(crate) fn fill(tensor: &TensorDyn, from: &mut impl Read) -> Result<(), Unfil
             // The last row may end with its samples.
             let (row, _gap) = row.split_at_mut(row.len().min(plane.row_bytes));
             from.read_exact(row)?;
+            order::swap_little_endian(row, tensor.dtype());
         }
     }
     Ok(())
@@ -35,7 +55,8 @@ pub(crate) fn fill(tensor: &TensorDyn, from: &mut impl Read) -> Result<(), Unfil
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenure::{DType, PixelFormat, TensorMemory};
+    use tenure_memory::TensorMemory;
+    use tenure_tensor::{DType, PixelFormat};
 
     #[test]
     fn what_lay_together_lies_together_again() {

@@ -1,0 +1,180 @@
+//! Pages for foreign code that is to read only, and may write all the same.
+//!
+//! DLPack's read-only flag, `const` in C and Python's read-only buffers bind nobody: torch writes.
+//! Memory files are shared with other processes that must not see it, and are often mapped for
+//! reading only, where a write is a signal. So [`Access::ExportRead`] of a memory file gives the
+//! address of *other*, private pages of the same file: they show the same bytes, and a write
+//! changes a copy of a page.
+//!
+//! Decisions:
+//! - Guards, kernels and copies of this process never use these pages. A foreign write cannot
+//!   change a byte under a Rust `&[T]`, and whoever never exports has nothing of this: no mapping,
+//!   no test beyond one of the access, which is a constant there.
+//! - Every window over the memory has pages of its own while exports of it exist: two subscribers
+//!   of one process do not see each other's writes. Exports of one tensor share them: a write is
+//!   seen there until the last of them is gone.
+//! - Then what was written is dropped, and the pages wait with the owner of the memory for the
+//!   next export, which saves mapping and faults.
+//! - Where the kernel has no private pages (DMA-BUF, huge pages of its reserve) an export of
+//!   memory that must not be written is a copy.
+//! - Where the kernel cannot promise memory for private pages (overcommit mode 2), an export of
+//!   memory mapped for reading shows the mapping itself, as if this file did not exist.
+#![expect(unsafe_code, reason = "copies bytes that are held, and counts up from an address")]
+
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use smallvec::SmallVec;
+
+use super::{CpuAddress, RawBuffer};
+use crate::ledger::Loan;
+use crate::mapping::Mapping;
+use crate::{Access, Error, Result, TensorMemory};
+
+/// So many clean mappings wait for an export.
+const MOST_SPARE: usize = 2;
+
+/// The pages of a raw buffer's exports.
+#[derive(Default)]
+pub(super) struct Exports(Mutex<Option<Box<State>>>);
+
+#[derive(Default)]
+struct State {
+    lent: Option<Lent>,
+    /// Clean pages that nobody uses, of whoever owns the memory: windows take them from there.
+    spare: SmallVec<[Mapping; MOST_SPARE]>,
+}
+
+/// Pages that exports use.
+struct Lent {
+    pages: Mapping,
+    /// Whether they are a copy, and not the file's until they are written.
+    copied: bool,
+    exports: usize,
+    /// From the first to the last byte that was exported.
+    range: Range<usize>,
+}
+
+impl Exports {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<State>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RawBuffer {
+    /// The address of `range` for foreign code that is to read, for an access that is in the
+    /// ledger and inside the allocation.
+    #[cold]
+    pub(super) fn begin_export(
+        &self,
+        range: Range<usize>,
+        loan: Loan,
+    ) -> Result<(NonNull<u8>, Loan)> {
+        match self.lend_pages(&range) {
+            // SAFETY: the pages cover the allocation, which the range is inside of.
+            Ok(Some(base)) => Ok((unsafe { base.add(range.start) }, loan)),
+            Ok(None) => self.begin(Access::ExportRead, range.start, loan),
+            Err(error) => {
+                self.leave_ledger(loan);
+                Err(error)
+            }
+        }
+    }
+
+    /// Pages of their own for an export; `None` if it can have the memory itself.
+    fn lend_pages(&self, range: &Range<usize>) -> Result<Option<NonNull<u8>>> {
+        let Some((owner, copied)) = self.exports_apart() else { return Ok(None) };
+        if range.is_empty() {
+            return Ok(None);
+        }
+        let mut state = self.core().exports.lock();
+        let state = state.get_or_insert_default();
+        if let Some(lent) = &mut state.lent {
+            lent.exports += 1;
+            lent.range = lent.range.start.min(range.start)..lent.range.end.max(range.end);
+            return Ok(Some(lent.pages.address()));
+        }
+        let spare = match std::ptr::eq(owner, self) {
+            true => state.spare.pop(),
+            false => owner.core().exports.lock().as_mut().and_then(|state| state.spare.pop()),
+        };
+        let pages = match spare {
+            Some(pages) => pages,
+            None if copied => owner.copied_pages()?,
+            None => match Mapping::private_aligned(owner.own_descriptor()?, owner.size()) {
+                Ok(pages) => pages,
+                Err(_) if !owner.writable() => return Ok(None),
+                Err(errno) => return Err(Error::system("mapping pages for an export", errno)),
+            },
+        };
+        let address = pages.address();
+        state.lent = Some(Lent { pages, copied, exports: 1, range: range.clone() });
+        Ok(Some(address))
+    }
+
+    /// Whose memory an export to read must not be given itself, and whether it gets a copy.
+    pub(super) fn exports_apart(&self) -> Option<(&RawBuffer, bool)> {
+        let mut owner = self;
+        loop {
+            let core = owner.core();
+            // What is being filled becomes private by itself where it is left behind.
+            if core.turn.is_some() || core.address == CpuAddress::None {
+                return None;
+            }
+            match core.memory.home() {
+                Some(home) => owner = home,
+                None => break,
+            }
+        }
+        let core = owner.core();
+        let unwritten = || !core.writable || core.ledger.has(Access::Publish);
+        match core.kind {
+            TensorMemory::Shm if !core.maintained => Some((owner, false)),
+            TensorMemory::Shm | TensorMemory::Dma if unwritten() => Some((owner, true)),
+            _ => None,
+        }
+    }
+
+    fn copied_pages(&self) -> Result<Mapping> {
+        let core = self.core();
+        let from = core.memory.begin(Access::KernelRead)?;
+        // SAFETY: `begin` gave an address that is valid for all bytes; nobody may write what was
+        // published, or is mapped for reading only.
+        let pages = unsafe { Mapping::copy_of(from, core.size) };
+        core.memory.end(Access::KernelRead);
+        pages.map_err(|errno| Error::system("copying memory for an export", errno))
+    }
+
+    /// Ends an export to read at `address`. Says whether it had pages of its own.
+    #[cold]
+    pub(super) fn end_export(&self, address: NonNull<u8>) -> bool {
+        let mut state = self.core().exports.lock();
+        let Some(place) = state.as_mut().map(|state| &mut state.lent) else { return false };
+        let Some(lent) = place.as_mut().filter(|lent| lent.pages.contains(address)) else {
+            return false;
+        };
+        lent.exports -= 1;
+        let over = if lent.exports == 0 { place.take() } else { None };
+        // What follows takes time.
+        drop(state);
+        if let Some(Lent { pages, copied: false, range, .. }) = over
+            && pages.forget_writes(range).is_ok()
+        {
+            let mut state = self.owner().core().exports.lock();
+            let state = state.get_or_insert_default();
+            if state.spare.len() < MOST_SPARE {
+                state.spare.push(pages);
+            }
+        }
+        true
+    }
+
+    /// Who owns the memory: this, or what it is a window over.
+    fn owner(&self) -> &RawBuffer {
+        match self.core().memory.home() {
+            Some(home) => home.owner(),
+            None => self,
+        }
+    }
+}
