@@ -18,7 +18,14 @@ struct Input<'a> {
 enum Beside<'a> {
     Bytes(&'a [u8]),
     /// A head that says how the body is packed, of a picture or of a tensor.
-    Frame { format: Option<u8>, dtype: u8, width: u8, height: u8, encoding: u8, blob: &'a [u8] },
+    Frame {
+        format: Option<u8>,
+        dtype: u8,
+        width: u8,
+        height: u8,
+        encoding: u8,
+        blob: &'a [u8],
+    },
 }
 
 impl Beside<'_> {

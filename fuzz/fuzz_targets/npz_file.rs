@@ -2,10 +2,8 @@
 //! refused.
 #![no_main]
 
-#[path = "common/files.rs"]
-mod files;
-
 use libfuzzer_sys::fuzz_target;
 use tenure::files::Format;
+use tenure_fuzz::files;
 
 fuzz_target!(|bytes: &[u8]| files::check(bytes, Format::Npz));

@@ -15,7 +15,7 @@ use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
     SocketFlags, SocketType, connect, sendmsg, socket_with, socketpair,
 };
-use tenure::stream::wire::{Answer, FrameHead, Request};
+use tenure::stream::wire::{Answer, FrameHead, NO_COUNT, Request};
 use tenure::stream::{Meta, Publisher, Spec, Subscriber};
 use tenure::{DType, Tensor, TensorMemory};
 
@@ -129,7 +129,7 @@ fuzz_target!(|input: Input<'_>| {
     if input.producer {
         let pair = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
         let (here, there) = socketpair(AddressFamily::UNIX, pair.0, pair.1, None).expect("a pair");
-        let welcome = Answer::Welcome { incarnation: 1, consumer: 1, credits: 3 };
+        let welcome = Answer::Welcome { incarnation: 1, consumer: 1, credits: 3, count: NO_COUNT };
         rustix::net::send(&here, &welcome.encode(), SendFlags::empty()).expect("room");
         packets.for_each(|packet| packet.send(&here, fd.as_fd()));
         drop(here);

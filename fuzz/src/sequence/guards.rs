@@ -1,0 +1,263 @@
+//! Guards, holds and exports that are kept for a while.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use tenure::dlpack::{ExportRequest, Exported, Legacy, Versioned};
+use tenure::memory::{Access, Hold, ReadGuard, WriteGuard};
+use tenure::{Dyn, Error, Result, StridedMap, StridedRead, TensorDyn, TensorMap, TensorRead};
+
+use super::ops::take;
+use super::{EXPORTS, Held, Lease, World};
+use crate::shadow::{Entry, Shadow};
+use crate::shown::Shown;
+
+/// Some guard, and the bytes of the allocation that it gives. The real one is dropped first.
+#[derive(Debug)]
+pub(super) struct Guard {
+    kind: Kind,
+    range: Range<usize>,
+    _entry: Entry,
+    shadow: Rc<Shadow>,
+    _lease: Option<Rc<Lease>>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Map(TensorMap<Dyn>),
+    Read(TensorRead<Dyn>),
+    StridedMap(StridedMap<Dyn>),
+    StridedRead(StridedRead<Dyn>),
+    BufferRead(ReadGuard),
+    BufferWrite(WriteGuard),
+    Kernel(#[expect(dead_code, reason = "held, and never looked at")] Hold),
+}
+
+impl Kind {
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(match self {
+            Kind::Map(map) => map.as_slice(),
+            Kind::Read(read) => read.as_slice(),
+            Kind::StridedMap(map) => map.span(),
+            Kind::StridedRead(read) => read.span(),
+            Kind::BufferRead(read) => read.as_bytes(),
+            Kind::BufferWrite(write) => write.as_bytes(),
+            Kind::Kernel(_) => return None,
+        })
+    }
+
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        Some(match self {
+            Kind::Map(map) => map.as_mut_slice(),
+            Kind::StridedMap(map) => map.span_mut(),
+            Kind::BufferWrite(write) => write.as_bytes_mut(),
+            _ => return None,
+        })
+    }
+}
+
+impl Guard {
+    /// What the guard shows is what the model has.
+    pub(super) fn check(&self) {
+        if let Some(bytes) = self.kind.bytes() {
+            let expected = &self.shadow.bytes.borrow()[self.range.clone()];
+            assert!(bytes == expected, "a guard shows other bytes");
+        }
+    }
+}
+
+/// A tensor that was lent to foreign code.
+#[derive(Debug)]
+pub(super) struct Export {
+    managed: Managed,
+    read_only: bool,
+    _entry: Entry,
+    shown: Shown,
+    writable: bool,
+    shadow: Rc<Shadow>,
+    lease: Option<Rc<Lease>>,
+}
+
+#[derive(Debug)]
+enum Managed {
+    Versioned(Versioned),
+    Legacy(Legacy),
+}
+
+impl World {
+    /// Compares the answer to a guard with the model's, and keeps it.
+    fn guarded(&mut self, number: u8, answer: Result<Kind>, access: Access, expected: bool) {
+        let Some(held) = self.tensor(number) else { return };
+        held.allows(access).and(expected).check(&answer);
+        let Ok(kind) = answer else { return };
+        let range = held.shown.span();
+        let guard = Guard {
+            kind,
+            range: range.clone(),
+            _entry: held.shadow.enter(access, range),
+            shadow: Rc::clone(&held.shadow),
+            _lease: held.lease.clone(),
+        };
+        guard.check();
+        self.keep_guard(guard);
+    }
+
+    pub(super) fn map(&mut self, number: u8) {
+        let Some(held) = self.tensor(number) else { return };
+        let (answer, rising) = (held.tensor.map().map(Kind::Map), held.shown.is_rising());
+        assert!(rising || matches!(answer, Err(Error::NotRowMajor { .. })));
+        self.guarded(number, answer, Access::Write, rising);
+    }
+
+    pub(super) fn map_read(&mut self, number: u8) {
+        let Some(held) = self.tensor(number) else { return };
+        let (answer, rising) = (held.tensor.map_read().map(Kind::Read), held.shown.is_rising());
+        self.guarded(number, answer, Access::Read, rising);
+    }
+
+    pub(super) fn map_strided(&mut self, number: u8) {
+        let Some(held) = self.tensor(number) else { return };
+        let single = !held.tensor.layout().may_self_overlap();
+        assert!(!single || !held.shown.repeats());
+        let answer = held.tensor.map_strided().map(Kind::StridedMap);
+        self.guarded(number, answer, Access::Write, single);
+    }
+
+    pub(super) fn map_strided_read(&mut self, number: u8) {
+        let Some(held) = self.tensor(number) else { return };
+        let answer = held.tensor.map_strided_read().map(Kind::StridedRead);
+        self.guarded(number, answer, Access::Read, true);
+    }
+
+    /// Some bytes of a tensor's buffer, which for a view is what the view spans.
+    pub(super) fn hold_bytes(&mut self, number: u8, start: u8, end: u8, write: bool) {
+        let Some(held) = self.tensor(number) else { return };
+        let buffer = held.tensor.buffer();
+        let part = usize::from(start) % (buffer.len() + 2)..usize::from(end) % (buffer.len() + 2);
+        let inside = part.start <= part.end && part.end <= buffer.len();
+        let answer = match write {
+            false => buffer.read_range(part.clone()).map(Kind::BufferRead),
+            true => buffer.write_range(part.clone()).map(Kind::BufferWrite),
+        };
+        let access = if write { Access::Write } else { Access::Read };
+        let range = buffer.start() + part.start..buffer.start() + part.end;
+        held.allows_range(access, &range).and(inside).check(&answer);
+        let Ok(kind) = answer else { return };
+        let guard = Guard {
+            kind,
+            range: range.clone(),
+            _entry: held.shadow.enter(access, range),
+            shadow: Rc::clone(&held.shadow),
+            _lease: held.lease.clone(),
+        };
+        guard.check();
+        self.keep_guard(guard);
+    }
+
+    pub(super) fn hold_kernel(&mut self, number: u8, write: bool) {
+        let Some(held) = self.tensor(number) else { return };
+        let access = if write { Access::KernelWrite } else { Access::KernelRead };
+        let answer = held.tensor.buffer().hold(access, held.tensor.layout().span());
+        self.guarded(number, answer.map(Kind::Kernel).map_err(Error::from), access, true);
+    }
+
+    pub(super) fn write_guard(&mut self, number: u8, at: u16, value: u8) {
+        let count = self.guards.len();
+        if count == 0 {
+            return;
+        }
+        let Guard { kind, range, shadow, .. } = &mut self.guards[usize::from(number) % count];
+        let Some(bytes) = kind.bytes_mut().filter(|bytes| !bytes.is_empty()) else { return };
+        let at = usize::from(at) % bytes.len();
+        bytes[at] = value;
+        shadow.bytes.borrow_mut()[range.start + at] = value;
+    }
+
+    pub(super) fn check_guard(&mut self, number: u8) {
+        let count = self.guards.len();
+        if count > 0 {
+            self.guards[usize::from(number) % count].check();
+        }
+    }
+
+    fn exported(&mut self, number: u8, answer: Result<Managed>, read_only: bool) {
+        let Some(held) = self.tensor(number) else { return };
+        let access = if read_only { Access::ExportRead } else { Access::ExportWrite };
+        held.allows(access).check(&answer);
+        let Ok(managed) = answer else { return };
+        let description = match &managed {
+            Managed::Versioned(managed) => {
+                assert_eq!(managed.is_read_only(), read_only);
+                managed.tensor()
+            }
+            Managed::Legacy(managed) => managed.tensor(),
+        };
+        assert_eq!(description.ndim as usize, held.shown.shape.len());
+        let export = Export {
+            managed,
+            read_only,
+            _entry: held.shadow.enter(access, held.shown.span()),
+            shown: held.shown.clone(),
+            writable: held.writable,
+            shadow: Rc::clone(&held.shadow),
+            lease: held.lease.clone(),
+        };
+        if self.exports.len() >= EXPORTS {
+            self.exports.remove(0);
+        }
+        self.exports.push(export);
+    }
+
+    /// Whether foreign code is kept from writing whatever it asks; `None` if the publisher may or
+    /// may not have noticed that consumers are done with it.
+    fn must_read_only(held: &Held) -> Option<bool> {
+        let layout = held.tensor.layout();
+        let repeats = !held.shown.is_rising() && layout.may_self_overlap();
+        if !held.writable || repeats || held.shadow.is_published() {
+            Some(true)
+        } else {
+            (!held.shadow.lent.get()).then_some(false)
+        }
+    }
+
+    pub(super) fn export(&mut self, number: u8, read_only: bool) {
+        let Some(held) = self.tensor(number) else { return };
+        let request = ExportRequest::new().max_version(Some((1, 0))).read_only(read_only);
+        let answer = held.tensor.to_dlpack_for(&request).map(|exported| match exported {
+            Exported::Versioned(managed) => Managed::Versioned(managed),
+            Exported::Legacy(_) => panic!("the other structure was asked for"),
+        });
+        let forced = World::must_read_only(held).unwrap_or_else(|| match &answer {
+            Ok(Managed::Versioned(managed)) => managed.is_read_only(),
+            _ => false,
+        });
+        self.exported(number, answer, read_only || forced);
+    }
+
+    pub(super) fn export_legacy(&mut self, number: u8) {
+        let Some(held) = self.tensor(number) else { return };
+        let answer = held.tensor.to_dlpack_legacy().map(Managed::Legacy);
+        match World::must_read_only(held) {
+            // The old structure has no way to say so.
+            Some(true) => assert!(answer.is_err()),
+            None if answer.is_err() => {}
+            _ => self.exported(number, answer, false),
+        }
+    }
+
+    /// A structure of our own is the tensor that it was made of.
+    pub(super) fn import_back(&mut self, number: u8) {
+        let Some(export) = take(&mut self.exports, number) else { return };
+        let Export { managed, read_only, _entry: entry, shown, writable, shadow, lease } = export;
+        let tensor = match managed {
+            Managed::Versioned(managed) => TensorDyn::from_dlpack(managed),
+            Managed::Legacy(managed) => TensorDyn::from_dlpack(managed),
+        };
+        // What was lent is given back by taking it.
+        drop(entry);
+        let tensor = tensor.expect("our own");
+        let writable = writable && !read_only;
+        assert_eq!(tensor.is_writable().expect("it exists"), writable);
+        self.keep(Held { tensor, shown, writable, shadow, lease });
+    }
+}

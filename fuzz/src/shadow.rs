@@ -1,0 +1,132 @@
+//! The shadow model of an allocation: its bytes as they should be, and who holds which of them.
+//! Slow and obvious on purpose, and written without looking at the library's own ledger.
+
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::rc::Rc;
+
+use tenure::memory::Access;
+
+use crate::sequence::Expected;
+
+/// One allocation as the model sees it.
+#[derive(Debug)]
+pub struct Shadow {
+    /// The library's number of the allocation; `None` until it is seen again after parting.
+    pub allocation: Cell<Option<u64>>,
+    /// Every byte of it, and those behind that only other mappings of the same object show.
+    pub bytes: RefCell<Vec<u8>>,
+    /// How many bytes were allocated.
+    pub size: usize,
+    /// Whether new mappings of it are read-only.
+    pub sealed: Cell<bool>,
+    /// The pool it came from, by number.
+    pub pool: Option<usize>,
+    /// Whether it is what was kept of a slot that is published: a private copy.
+    pub parted: Cell<bool>,
+    /// Whether it was published without a copy at some time.
+    pub lent: Cell<bool>,
+    /// Frames of it that consumers have, or that are on their way.
+    pub frames: Rc<Cell<usize>>,
+    entries: RefCell<Vec<(u64, Access, Range<usize>)>>,
+    next: Cell<u64>,
+}
+
+/// One use of bytes that goes on; ends when dropped.
+#[derive(Debug)]
+pub struct Entry {
+    shadow: Rc<Shadow>,
+    number: u64,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.shadow.entries.borrow_mut().retain(|(number, _, _)| *number != self.number);
+    }
+}
+
+/// Whether two uses of one byte exclude each other, as the documentation of `Access` says it:
+/// references tolerate no writer and writers through references tolerate nobody; kernels are
+/// ordered among themselves; foreign code excludes references only; what is published excludes
+/// every writer.
+fn exclude(one: Access, other: Access) -> bool {
+    let reference = |access| matches!(access, Access::Read | Access::Write);
+    let kernel = |access| matches!(access, Access::KernelRead | Access::KernelWrite);
+    if !one.writes() && !other.writes() {
+        return false;
+    }
+    one == Access::Publish
+        || other == Access::Publish
+        || one == Access::Write
+        || other == Access::Write
+        || reference(one)
+        || reference(other)
+        || (kernel(one) && kernel(other))
+}
+
+impl Shadow {
+    pub fn new(allocation: u64, bytes: Vec<u8>, pool: Option<usize>) -> Rc<Shadow> {
+        Rc::new(Shadow {
+            allocation: Cell::new(Some(allocation)),
+            size: bytes.len(),
+            bytes: RefCell::new(bytes),
+            sealed: Cell::new(false),
+            pool,
+            parted: Cell::new(false),
+            lent: Cell::new(false),
+            frames: Rc::default(),
+            entries: RefCell::default(),
+            next: Cell::new(0),
+        })
+    }
+
+    /// Another mapping of the same object shows so many bytes; those that nobody has seen are zero.
+    pub fn reaches(&self, size: usize) {
+        let mut bytes = self.bytes.borrow_mut();
+        let size = size.max(bytes.len());
+        bytes.resize(size, 0);
+    }
+
+    /// Whether nobody's use of `range` excludes this one.
+    pub fn is_free(&self, access: Access, range: &Range<usize>) -> bool {
+        self.entries.borrow().iter().all(|(_, held, held_range)| {
+            let overlap = held_range.start.max(range.start) < held_range.end.min(range.end);
+            !overlap || !exclude(*held, access)
+        })
+    }
+
+    /// What the model expects of a request for `range`.
+    pub(crate) fn expects(&self, access: Access, range: &Range<usize>) -> Expected {
+        let writes = access.writes() && !range.is_empty();
+        if !self.is_free(access, range) || (writes && self.is_published()) {
+            Expected::Refused
+        } else if writes && self.lent.get() {
+            Expected::Either
+        } else {
+            Expected::Ok
+        }
+    }
+
+    /// Whether consumers have it, so that nobody may write. Afterwards the publisher may or may not
+    /// have noticed that they are done.
+    pub fn is_published(&self) -> bool {
+        self.lent.get() && self.frames.get() > 0
+    }
+
+    /// Whether somebody uses some byte in such a way.
+    pub fn has(&self, which: impl Fn(Access) -> bool) -> bool {
+        self.entries.borrow().iter().any(|(_, access, _)| which(*access))
+    }
+
+    /// How many uses go on.
+    pub fn held(&self) -> usize {
+        self.entries.borrow().len()
+    }
+
+    pub fn enter(self: &Rc<Self>, access: Access, range: Range<usize>) -> Entry {
+        let number = self.next.get();
+        self.next.set(number + 1);
+        self.entries.borrow_mut().push((number, access, range));
+        Entry { shadow: Rc::clone(self), number }
+    }
+}
