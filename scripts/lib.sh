@@ -21,6 +21,26 @@ have() {
     command -v "$1" >/dev/null 2>&1
 }
 
+# need COMMAND:PACKAGE...: ends the script if some of these commands are missing, and says which and
+# in which Debian packages they are.
+need() {
+    local pair missing=() packages=()
+    for pair in "$@"; do
+        if ! have "${pair%%:*}"; then
+            missing+=("${pair%%:*}")
+            packages+=("${pair#*:}")
+        fi
+    done
+    ((${#missing[@]} == 0)) || fail "missing: ${missing[*]}; \
+on Debian \`apt-get install $(printf '%s\n' "${packages[@]}" | sort -u | paste -sd' ')\` brings them, \
+and \`scripts/setup ci\` brings everything that the checks need"
+}
+
+# Ends the script if there is no Rust.
+need_cargo() {
+    have cargo || fail 'missing: cargo; install Rust from https://rustup.rs'
+}
+
 # Whether cargo has a subcommand: it looks in more places than the shell does.
 have_cargo() {
     cargo "$1" --version >/dev/null 2>&1
