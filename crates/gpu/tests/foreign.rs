@@ -47,7 +47,7 @@ fn an_open_device_copies_memory_of_another_library() {
         let view = own.slice(0, 3..9).unwrap();
         let foreign = Tensor::<u16>::from_dlpack(of_somebody_else(&view)).unwrap();
         assert_ne!(foreign.buffer_identity(), own.buffer_identity());
-        assert_eq!(foreign.space(), LogicalMemorySpace::GpuMemory { device_id: id });
+        assert_eq!(foreign.space(), LogicalMemorySpace::GpuMemory { device_id: id as usize });
         let expected = values(&numbers(&[20, 500]).slice(0, 3..9).unwrap());
         // Here, there, and back, at once and later.
         assert_eq!(values(&foreign.to(Some(Mem)).unwrap()), expected);
