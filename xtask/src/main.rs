@@ -11,6 +11,7 @@ mod failure;
 mod features;
 mod generated;
 mod licences;
+mod links;
 mod unsafe_table;
 
 use std::process::ExitCode;
@@ -28,8 +29,10 @@ Commands:
   features [--list]         check every feature of every library alone, or list the checks
   features --together       print all features but those of the bridge, for cargo's --features
   examples                  run every example of the package `tenure`
-  generated [--check]       write all generated files, or fail if one is not current
-  unsafe-table [--check]    only the table of unsafe code in ARCHITECTURE.md
+  generated [--check]       write all generated files, or fail if one is not current or a link
+                            between documents leads nowhere
+  links                     only the links between documents
+  unsafe-table [--check]    only the table of unsafe code, docs/unsafe.md
   cli-reference [--check]   only the command reference docs/cli.md
   c-header [--check]        only the header of the C library, tenure.h
   c-install PREFIX [--debug [TARGET]]
@@ -60,7 +63,11 @@ fn run(words: &[&str]) -> Outcome {
         ["features", "--together"] => features::together(),
         ["examples"] => examples::run(),
         ["generated"] => generated::write(generated::ALL),
-        ["generated", "--check"] => generated::check(generated::ALL),
+        ["generated", "--check"] => {
+            links::check()?;
+            generated::check(generated::ALL)
+        }
+        ["links"] => links::check(),
         ["unsafe-table"] => generated::write(&[unsafe_table::page]),
         ["unsafe-table", "--check"] => generated::check(&[unsafe_table::page]),
         ["cli-reference"] => generated::write(&[cli_reference::page]),

@@ -1,4 +1,4 @@
-//! The table of unsafe code in ARCHITECTURE.md, and the rules that keep it short: a file with
+//! The table of unsafe code, `docs/unsafe.md`, and the rules that keep it short: a file with
 //! unsafe code says why at its head, and every block and impl has a `SAFETY:` comment.
 
 mod source;
@@ -12,9 +12,19 @@ use crate::generated::Page;
 use crate::{Failure, Outcome};
 use source::Source;
 
-const BEGIN: &str = "<!-- unsafe-table:begin -->";
-const END: &str = "<!-- unsafe-table:end -->";
-const DOCUMENT: &str = "ARCHITECTURE.md";
+const DOCUMENT: &str = "docs/unsafe.md";
+const HEAD: &str = "\
+# Unsafe code
+
+<!-- Written by `cargo xtask unsafe-table` from the source files: change it there. -->
+
+Unsafe code is denied for every crate. The files below are the exceptions: each opens with
+`#![expect(unsafe_code, reason = \"…\")]`, and the column \"why\" is that reason. Every block and every
+impl has a `// SAFETY:` comment directly before it; `cargo xtask unsafe-table` checks this. The policy is
+in [CONTRIBUTING.md](../CONTRIBUTING.md#unsafe-code), an overview by crate in
+[ARCHITECTURE.md](../ARCHITECTURE.md#unsafe-policy).
+
+";
 /// So many lines may lie between the end of a `SAFETY:` comment and what it is about.
 const REACH: usize = 5;
 
@@ -25,7 +35,7 @@ struct Row {
     impls: usize,
 }
 
-/// ARCHITECTURE.md as it should be.
+/// The page as it should be.
 pub(crate) fn page() -> Outcome<Page> {
     let root = cargo::root()?;
     let (mut rows, mut problems) = (Vec::new(), Vec::new());
@@ -39,12 +49,7 @@ pub(crate) fn page() -> Outcome<Page> {
     }
     Failure::unless_empty("unsafe code that breaks the rules of CONTRIBUTING.md", &problems)?;
 
-    let document = root.join(DOCUMENT);
-    let text = fs::read_to_string(&document).map_err(|error| failed(&document, &error))?;
-    let text = replace(&text, &table(&rows)).ok_or_else(|| {
-        Failure::new(format!("{DOCUMENT}: needs a line `{BEGIN}` and after it a line `{END}`"))
-    })?;
-    Ok(Page { path: DOCUMENT.into(), text, chore: "unsafe-table" })
+    Ok(Page { path: DOCUMENT.into(), text: HEAD.to_owned() + &table(&rows), chore: "unsafe-table" })
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Failure {
@@ -122,13 +127,6 @@ fn table(rows: &[Row]) -> String {
     let impls: usize = rows.iter().map(|row| row.impls).sum();
     let _ = writeln!(text, "| {} files | | {blocks} | {impls} |", rows.len());
     text
-}
-
-/// `document` with `table` between the marks, or nothing if the marks are not there.
-fn replace(document: &str, table: &str) -> Option<String> {
-    let (before, rest) = document.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n{table}{END}{after}"))
 }
 
 #[cfg(test)]

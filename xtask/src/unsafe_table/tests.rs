@@ -45,13 +45,3 @@ fn what_has_no_comment_is_refused() {
     assert!(problems[0].starts_with("a.rs:4: unsafe impl without"), "{}", problems[0]);
     assert!(problems[1].starts_with("a.rs:8: unsafe block without"), "{}", problems[1]);
 }
-
-#[test]
-fn only_what_is_between_the_marks_changes() {
-    let document = format!("head\n{BEGIN}\nold\n{END}\nfoot\n");
-    let new = replace(&document, "new\n").unwrap();
-    assert_eq!(new, format!("head\n{BEGIN}\nnew\n{END}\nfoot\n"));
-    assert_eq!(replace(&new, "new\n").unwrap(), new);
-    assert_eq!(replace("no marks", ""), None);
-    assert_eq!(replace(&format!("{END}{BEGIN}"), ""), None);
-}
