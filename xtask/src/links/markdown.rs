@@ -55,7 +55,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn without_code(line: &str) -> String {
     let mut parts: Vec<&str> = line.split('`').collect();
     // A backquote without a second one is a letter like others.
-    let last = if parts.len() % 2 == 0 { parts.pop() } else { None };
+    let last = if parts.len().is_multiple_of(2) { parts.pop() } else { None };
     parts.into_iter().step_by(2).chain(last).collect()
 }
 
