@@ -1,26 +1,35 @@
 //! The rules for dependencies: licence, source, banned crates, one version of each crate, and a
-//! current lock file. Works without a network; what is allowed is in `policy`.
+//! current lock file; and each direct dependency has its reason in `docs/dependencies.md`. Works
+//! without a network; what is allowed is in `policy`.
 
 mod policy;
 mod spdx;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 
 use crate::cargo::{self, Metadata, Package};
 use crate::{Failure, Outcome};
 
+/// Where the reason for every direct dependency is.
+const REASONS: &str = "docs/dependencies.md";
+
 /// Checks the workspace, and the fuzz crate beside it if there is one.
 pub(crate) fn check() -> Outcome {
     let root = cargo::root()?;
     let main = Metadata::resolved(&root.join("Cargo.toml"))?;
+    let reasons = fs::read_to_string(root.join(REASONS))
+        .map_err(|error| Failure::new(format!("{REASONS}: {error}")))?;
     let mut problems = duplicates(&main)?;
+    problems.extend(without_reason(&main, &reasons));
     problems.extend(packages(&main, &root));
     problems.extend(tools_in_products(&main)?);
 
     let fuzz = root.join("fuzz").join("Cargo.toml");
     if fuzz.exists() {
         let fuzz = Metadata::resolved(&fuzz)?;
+        problems.extend(without_reason(&fuzz, &reasons));
         problems.extend(packages(&fuzz, &root));
     }
 
@@ -77,6 +86,27 @@ fn licence_problem(package: &Package) -> Option<String> {
 fn ban(package: &Package) -> Option<String> {
     let banned = policy::BANNED.iter().find(|(name, _)| *name == package.name);
     banned.map(|(_, reason)| format!("is banned: {reason}"))
+}
+
+/// Direct dependencies of the repository's packages that have no row in `reasons`.
+fn without_reason(metadata: &Metadata, reasons: &str) -> BTreeSet<String> {
+    let rows = reasons.lines().filter(|line| line.starts_with('|'));
+    let names = rows.filter_map(|row| row.split('|').nth(1));
+    let known: BTreeSet<&str> = names.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+
+    let members: BTreeSet<&str> = metadata.members().map(|package| package.id.as_str()).collect();
+    let nodes = metadata.resolve.as_ref().map_or(&[][..], |resolve| &resolve.nodes);
+    let ours = nodes.iter().filter(|node| members.contains(node.id.as_str()));
+    let direct: BTreeSet<&str> =
+        ours.flat_map(|node| &node.deps).map(|edge| edge.pkg.as_str()).collect();
+    let packages = metadata.packages.iter();
+    let packages = packages.filter(|package| direct.contains(package.id.as_str()));
+    // Packages of the repository have a reason of their own.
+    packages
+        .filter(|package| !package.name.starts_with("tenure"))
+        .filter(|package| !known.contains(package.name.as_str()))
+        .map(|package| format!("{}: has no row in {REASONS} that says why", package.name))
+        .collect()
 }
 
 /// Tools that became part of the product.

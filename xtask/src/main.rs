@@ -25,7 +25,8 @@ The chores of the repository
 Usage: cargo xtask <command>
 
 Commands:
-  licences                  check licences, sources, bans and duplicates of all dependencies
+  licences                  check licences, sources, bans, duplicates and reasons of all
+                            dependencies
   features [--list]         check every feature of every library alone, or list the checks
   features --together       print all features but those of the bridge, for cargo's --features
   examples                  run every example of the package `tenure`

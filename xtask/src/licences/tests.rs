@@ -89,6 +89,15 @@ fn two_versions_count_only_in_the_product() {
 }
 
 #[test]
+fn a_dependency_without_a_row_is_named() {
+    let missing = |reasons| without_reason(&graph("null", "lib"), reasons).into_iter().collect();
+    let found: Vec<String> = missing("| `a` | product | why |\n\n`old` is only mentioned here\n");
+    assert_eq!(found, ["old: has no row in docs/dependencies.md that says why"]);
+    let found: Vec<String> = missing("| `a`, `old` | product | why |\n");
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
 fn a_missing_product_is_a_failure() {
     assert!(normal_versions(&graph("null", "lib"), &["other"]).is_err());
 }
