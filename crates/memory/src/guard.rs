@@ -13,6 +13,10 @@ use std::time::Duration;
 use crate::ledger::Loan;
 use crate::{Access, RawBuffer, Result};
 
+mod rows;
+
+pub use rows::{ReadRows, RowIter, RowIterMut, WriteRows};
+
 /// What keeps an allocation while a guard holds bytes of it: the allocation itself, or whoever
 /// owns it. A guard of a tensor keeps the tensor's parts, which saves it a second count.
 ///

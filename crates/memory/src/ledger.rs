@@ -13,6 +13,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use crate::Rows;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, lock, spin};
 
@@ -89,7 +90,7 @@ impl fmt::Display for Access {
     }
 }
 
-/// One entry: an access and its bytes.
+/// One entry: an access and its bytes, from the first to the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) access: Access,
@@ -108,8 +109,9 @@ pub(crate) enum Loan {
 /// The entries of one allocation.
 ///
 /// Most of the time there is none or one, and that one needs no lock: it is claimed by changing
-/// `state`, and its range is in `start` and `end`. A second entry opens the book: it moves the
-/// first one there, and until the book is empty again everybody goes through its lock.
+/// `state`, and its range is in `start` and `end`. A second entry, or one of rows with gaps between
+/// them, opens the book: the first one is moved there, and until the book is empty again everybody
+/// goes through its lock.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     /// [`EMPTY`], [`CLAIMED`], [`BOOK`], or [`QUICK`] plus the access of the only entry.
@@ -177,9 +179,21 @@ impl Ledger {
             self.state.store(QUICK + access as usize, Release);
             return Ok(Loan::Quick(access));
         }
-        let mut book = self.open_book();
-        let answer = book.enter(access, range);
-        answer.map(Loan::Booked)
+        self.enter_book(access, &Rows::from(range))
+    }
+
+    /// As [`Ledger::enter`], for rows.
+    pub(crate) fn enter_rows(&self, access: Access, rows: &Rows) -> Result<Loan, Entry> {
+        if rows.is_plain() {
+            self.enter(access, rows.span())
+        } else {
+            self.enter_book(access, rows)
+        }
+    }
+
+    #[cold]
+    fn enter_book(&self, access: Access, rows: &Rows) -> Result<Loan, Entry> {
+        self.open_book().enter(access, rows).map(Loan::Booked)
     }
 
     /// As [`Ledger::enter`], and waits, at most so long, while an entry stands against it. While
@@ -187,14 +201,14 @@ impl Ledger {
     pub(crate) fn enter_wait(
         &self,
         access: Access,
-        range: &Range<usize>,
+        rows: &Rows,
         timeout: Option<Duration>,
     ) -> Result<Loan, Entry> {
         // A time too far away to be said is no limit.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             let mut book = self.open_book();
-            let against = match book.enter(access, range.clone()) {
+            let against = match book.enter(access, rows) {
                 Ok(number) => return Ok(Loan::Booked(number)),
                 Err(against) => against,
             };
@@ -251,7 +265,7 @@ impl Ledger {
                 quick => {
                     // Read after the change: from here on nobody else writes these words.
                     let range = self.start.load(Relaxed)..self.end.load(Relaxed);
-                    book.entries.insert(Access::ALL[quick - QUICK], range);
+                    book.entries.insert(Access::ALL[quick - QUICK], Rows::from(range));
                     return book;
                 }
             }
@@ -286,10 +300,10 @@ impl Ledger {
 }
 
 impl Book {
-    fn enter(&mut self, access: Access, range: Range<usize>) -> Result<u32, Entry> {
-        match self.entries.conflict(access, &range) {
+    fn enter(&mut self, access: Access, rows: &Rows) -> Result<u32, Entry> {
+        match self.entries.conflict(access, rows) {
             Some(held) => Err(held),
-            None => Ok(self.entries.insert(access, range)),
+            None => Ok(self.entries.insert(access, *rows)),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{CpuAddress, RawBuffer};
 use crate::ledger::{Entry, Loan};
-use crate::{Access, Error, Result};
+use crate::{Access, Error, Result, Rows};
 
 impl RawBuffer {
     /// Enters an access in the ledger; the CPU is given nothing.
@@ -28,7 +28,7 @@ impl RawBuffer {
         timeout: Option<Duration>,
     ) -> Result<Loan> {
         self.check_entry(access, &range)?;
-        let loan = self.core().ledger.enter_wait(access, &range, timeout);
+        let loan = self.core().ledger.enter_wait(access, &Rows::from(range.clone()), timeout);
         loan.map_err(|held| self.busy(access, range, held))
     }
 
@@ -90,6 +90,34 @@ impl RawBuffer {
         }
         let loan = self.enter_ledger_wait(access, range, timeout)?;
         self.begin(access, start, loan)
+    }
+
+    /// Enters an access to rows in the ledger and gives the address of the first.
+    ///
+    /// The address is valid for every row, at its distance from the first, in the direction asked,
+    /// until [`RawBuffer::leave`]; for nothing between the rows.
+    pub(crate) fn enter_rows(&self, access: Access, rows: &Rows) -> Result<(NonNull<u8>, Loan)> {
+        self.check_entry(access, &rows.span())?;
+        let loan = self.core().ledger.enter_rows(access, rows);
+        let loan = loan.map_err(|held| self.busy(access, rows.span(), held))?;
+        self.begin(access, rows.start(), loan)
+    }
+
+    /// As [`RawBuffer::enter_rows`], and waits, at most so long, for others to let go.
+    pub(crate) fn enter_rows_wait(
+        &self,
+        access: Access,
+        rows: &Rows,
+        timeout: Option<Duration>,
+    ) -> Result<(NonNull<u8>, Loan)> {
+        // What has no address never will have: there is nothing to wait for.
+        if self.core().address == CpuAddress::None {
+            return self.enter_rows(access, rows);
+        }
+        self.check_entry(access, &rows.span())?;
+        let loan = self.core().ledger.enter_wait(access, rows, timeout);
+        let loan = loan.map_err(|held| self.busy(access, rows.span(), held))?;
+        self.begin(access, rows.start(), loan)
     }
 
     /// The address of byte `start`, for an access that is in the ledger and inside the allocation.
