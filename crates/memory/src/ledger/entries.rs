@@ -89,10 +89,11 @@ impl Entries {
             // If a node on the left ends behind the start of the span, either its rows overlap, or
             // it lies beside them, or it also starts behind the span, and then so do this node and
             // all to its right.
-            if node.left != NONE && self.node(node.left).max_end > span.start {
-                if let Some(found) = self.first_overlap(node.left, rows) {
-                    return Some(found);
-                }
+            if node.left != NONE
+                && self.node(node.left).max_end > span.start
+                && let Some(found) = self.first_overlap(node.left, rows)
+            {
+                return Some(found);
             }
             if node.rows.start() >= span.end {
                 return None;
