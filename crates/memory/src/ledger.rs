@@ -98,12 +98,51 @@ pub(crate) struct Entry {
 }
 
 /// The receipt for an entry; gives it back with [`Ledger::release`].
+///
+/// One word: its access, and above it its number in the book. Guards are passed on right after they
+/// were made, and a processor waits where it reads as one word what was written as two.
 #[derive(Debug)]
-pub(crate) enum Loan {
-    /// The only entry, kept in the ledger's own words.
-    Quick(Access),
-    /// An entry of the book, by number.
-    Booked(u32),
+pub(crate) struct Loan(u64);
+
+impl Loan {
+    /// Bits of the access.
+    const ACCESS: u32 = 8;
+    /// In place of a number: the only entry, kept in the ledger's own words.
+    const QUICK: u32 = u32::MAX;
+
+    #[inline]
+    const fn new(access: Access, number: u32) -> Loan {
+        Loan((number as u64) << Self::ACCESS | access as u64)
+    }
+
+    /// What the bytes were entered for.
+    pub(crate) fn access(&self) -> Access {
+        Access::ALL[self.access_number()]
+    }
+
+    #[inline]
+    fn access_number(&self) -> usize {
+        (self.0 & ((1 << Self::ACCESS) - 1)) as usize
+    }
+
+    /// Whether the bytes were entered for this.
+    #[inline]
+    pub(crate) fn is_for(&self, access: Access) -> bool {
+        self.access_number() == access as usize
+    }
+
+    /// Its number, unless it is kept in the ledger's own words.
+    #[inline]
+    fn number(&self) -> Option<u32> {
+        let number = (self.0 >> Self::ACCESS) as u32;
+        (number != Self::QUICK).then_some(number)
+    }
+
+    /// The receipt, for a guard that is being dropped.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Loan {
+        Loan(self.0)
+    }
 }
 
 /// The entries of one allocation.
@@ -173,13 +212,22 @@ impl Ledger {
     /// Enters `access` to `range`, or says which entry stands against it.
     #[inline]
     pub(crate) fn enter(&self, access: Access, range: Range<usize>) -> Result<Loan, Entry> {
-        if self.state.compare_exchange(EMPTY, CLAIMED, Acquire, Relaxed).is_ok() {
-            self.start.store(range.start, Relaxed);
-            self.end.store(range.end, Relaxed);
-            self.state.store(QUICK + access as usize, Release);
-            return Ok(Loan::Quick(access));
+        match self.enter_quick(access, &range) {
+            Some(loan) => Ok(loan),
+            None => self.enter_book(access, &Rows::from(range)),
         }
-        self.enter_book(access, &Rows::from(range))
+    }
+
+    /// Enters `access` to `range` if there is no other entry.
+    #[inline]
+    pub(crate) fn enter_quick(&self, access: Access, range: &Range<usize>) -> Option<Loan> {
+        if self.state.compare_exchange(EMPTY, CLAIMED, Acquire, Relaxed).is_err() {
+            return None;
+        }
+        self.start.store(range.start, Relaxed);
+        self.end.store(range.end, Relaxed);
+        self.state.store(QUICK + access as usize, Release);
+        Some(Loan::new(access, Loan::QUICK))
     }
 
     /// As [`Ledger::enter`], for rows.
@@ -193,7 +241,7 @@ impl Ledger {
 
     #[cold]
     fn enter_book(&self, access: Access, rows: &Rows) -> Result<Loan, Entry> {
-        self.open_book().enter(access, rows).map(Loan::Booked)
+        self.open_book().enter(access, rows)
     }
 
     /// As [`Ledger::enter`], and waits, at most so long, while an entry stands against it. While
@@ -209,7 +257,7 @@ impl Ledger {
         loop {
             let mut book = self.open_book();
             let against = match book.enter(access, rows) {
-                Ok(number) => return Ok(Loan::Booked(number)),
+                Ok(loan) => return Ok(loan),
                 Err(against) => against,
             };
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
@@ -231,16 +279,23 @@ impl Ledger {
     /// Strikes an entry.
     #[inline]
     pub(crate) fn release(&self, loan: Loan) {
-        let number = match loan {
-            Loan::Quick(access) => {
-                let alone = QUICK + access as usize;
-                if self.state.compare_exchange(alone, EMPTY, Release, Relaxed).is_ok() {
-                    return;
-                }
-                MOVED
-            }
-            Loan::Booked(number) => number,
-        };
+        if !self.release_quick(&loan) {
+            self.release_booked(loan);
+        }
+    }
+
+    /// Strikes the only entry. False if it is in the book: that is then left to
+    /// [`Ledger::release`].
+    #[inline]
+    pub(crate) fn release_quick(&self, loan: &Loan) -> bool {
+        let alone = QUICK + loan.access_number();
+        loan.number().is_none()
+            && self.state.compare_exchange(alone, EMPTY, Release, Relaxed).is_ok()
+    }
+
+    #[cold]
+    fn release_booked(&self, loan: Loan) {
+        let number = loan.number().unwrap_or(MOVED);
         let mut book = lock(&self.book);
         book.entries.remove(number);
         if book.entries.len() == 0 {
@@ -300,10 +355,10 @@ impl Ledger {
 }
 
 impl Book {
-    fn enter(&mut self, access: Access, rows: &Rows) -> Result<u32, Entry> {
+    fn enter(&mut self, access: Access, rows: &Rows) -> Result<Loan, Entry> {
         match self.entries.conflict(access, rows) {
             Some(held) => Err(held),
-            None => Ok(self.entries.insert(access, *rows)),
+            None => Ok(Loan::new(access, self.entries.insert(access, *rows))),
         }
     }
 }

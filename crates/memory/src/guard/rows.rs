@@ -28,9 +28,7 @@ struct RowHold<K: Keep> {
     /// First byte of the first row; valid for every row until dropped.
     address: NonNull<u8>,
     rows: Rows,
-    access: Access,
-    /// `Some` until dropped.
-    loan: Option<Loan>,
+    loan: Loan,
 }
 
 // SAFETY: a hold is an address and the right to use it, which the ledger gives to whoever owns
@@ -42,7 +40,7 @@ unsafe impl<K: Keep> Sync for RowHold<K> {}
 impl<K: Keep> RowHold<K> {
     fn over(keep: K, access: Access, rows: Rows) -> Result<RowHold<K>> {
         let (address, loan) = keep.raw().enter_rows(access, &rows)?;
-        Ok(RowHold { keep, address, rows, access, loan: Some(loan) })
+        Ok(RowHold { keep, address, rows, loan })
     }
 
     fn over_wait(
@@ -52,7 +50,7 @@ impl<K: Keep> RowHold<K> {
         timeout: Option<Duration>,
     ) -> Result<RowHold<K>> {
         let (address, loan) = keep.raw().enter_rows_wait(access, &rows, timeout)?;
-        Ok(RowHold { keep, address, rows, access, loan: Some(loan) })
+        Ok(RowHold { keep, address, rows, loan })
     }
 
     fn cursor(&self) -> Cursor {
@@ -66,9 +64,8 @@ impl<K: Keep> RowHold<K> {
 
 impl<K: Keep> Drop for RowHold<K> {
     fn drop(&mut self) {
-        if let Some(loan) = self.loan.take() {
-            self.keep.raw().leave(self.access, self.address, loan);
-        }
+        let loan = self.loan.take();
+        self.keep.raw().leave(self.address, loan);
     }
 }
 
@@ -77,7 +74,7 @@ impl<K: Keep> fmt::Debug for RowHold<K> {
         f.debug_struct("RowHold")
             .field("raw", self.keep.raw())
             .field("rows", &self.rows)
-            .field("access", &self.access)
+            .field("access", &self.loan.access())
             .finish_non_exhaustive()
     }
 }

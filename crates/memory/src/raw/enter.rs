@@ -11,7 +11,6 @@ use crate::{Access, Error, Result, Rows};
 
 impl RawBuffer {
     /// Enters an access in the ledger; the CPU is given nothing.
-    #[inline]
     pub(crate) fn enter_ledger(&self, access: Access, range: Range<usize>) -> Result<Loan> {
         self.check_entry(access, &range)?;
         self.core()
@@ -38,7 +37,6 @@ impl RawBuffer {
         Error::Busy { asked, range, held: access, held_range, name: self.name.clone() }
     }
 
-    #[inline]
     fn check_entry(&self, access: Access, range: &Range<usize>) -> Result<()> {
         let core = self.core();
         if range.start > range.end || range.end > core.size {
@@ -61,6 +59,35 @@ impl RawBuffer {
     /// The address is valid for `range`, in the direction asked, until [`RawBuffer::leave`].
     #[inline]
     pub(crate) fn enter(&self, access: Access, range: Range<usize>) -> Result<(NonNull<u8>, Loan)> {
+        match self.enter_quick(access, &range) {
+            Some(entered) => Ok(entered),
+            None => self.enter_slowly(access, range),
+        }
+    }
+
+    /// As [`RawBuffer::enter`] where that takes nothing but memory that stays where it is and a
+    /// ledger without entries. Otherwise nothing was done.
+    #[inline]
+    pub(crate) fn enter_quick(
+        &self,
+        access: Access,
+        range: &Range<usize>,
+    ) -> Option<(NonNull<u8>, Loan)> {
+        let core = self.core();
+        let CpuAddress::Fixed(base) = core.address else { return None };
+        let inside = range.start <= range.end && range.end <= core.size;
+        let allowed = core.writable || !access.writes();
+        if !inside || !allowed || core.maintained || access == Access::ExportRead {
+            return None;
+        }
+        let loan = core.ledger.enter_quick(access, range)?;
+        // SAFETY: `start <= size`, so the result stays inside the allocation (or one past its
+        // end), by the contract of `RawMemory`.
+        Some((unsafe { base.add(range.start) }, loan))
+    }
+
+    #[cold]
+    fn enter_slowly(&self, access: Access, range: Range<usize>) -> Result<(NonNull<u8>, Loan)> {
         let start = range.start;
         #[cfg(linux_like)]
         if access == Access::ExportRead {
@@ -121,7 +148,6 @@ impl RawBuffer {
     }
 
     /// The address of byte `start`, for an access that is in the ledger and inside the allocation.
-    #[inline]
     pub(super) fn begin(
         &self,
         access: Access,
@@ -149,8 +175,17 @@ impl RawBuffer {
 
     /// Ends what [`RawBuffer::enter`] began at `address`.
     #[inline]
-    pub(crate) fn leave(&self, access: Access, address: NonNull<u8>, loan: Loan) {
+    pub(crate) fn leave(&self, address: NonNull<u8>, loan: Loan) {
         let core = self.core();
+        let plain = !core.maintained && !loan.is_for(Access::ExportRead);
+        if !(plain && core.ledger.release_quick(&loan)) {
+            self.leave_slowly(address, loan);
+        }
+    }
+
+    #[cold]
+    fn leave_slowly(&self, address: NonNull<u8>, loan: Loan) {
+        let (core, access) = (self.core(), loan.access());
         #[cfg(linux_like)]
         if access == Access::ExportRead && self.end_export(address) {
             return core.ledger.release(loan);
