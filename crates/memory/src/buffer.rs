@@ -13,6 +13,8 @@ use crate::{
     ReadGuard, Request, Result, TensorMemory, WriteGuard,
 };
 
+mod rows;
+
 /// A byte range of an allocation that exists, or of one that will be made when first touched.
 ///
 /// Clones and slices share the allocation; a lazy buffer gets its bytes exactly once, from its
@@ -61,6 +63,24 @@ enum Source {
 struct Placed {
     raw: Arc<RawBuffer>,
     offset: usize,
+    /// Address of the byte at `offset`, if it never changes.
+    first: Option<NonNull<u8>>,
+}
+
+// SAFETY: the address is a copy of what the raw buffer answers, which is `Send + Sync` itself; it is
+// given out by an unsafe function only.
+unsafe impl Send for Placed {}
+// SAFETY: as above.
+unsafe impl Sync for Placed {}
+
+impl Placed {
+    /// At `offset`, which is inside the allocation.
+    fn new(raw: Arc<RawBuffer>, offset: usize) -> Placed {
+        let inside = raw.fixed_address().filter(|_| offset <= raw.size());
+        // SAFETY: inside the allocation, or one past its end.
+        let first = inside.map(|base| unsafe { base.add(offset) });
+        Placed { raw, offset, first }
+    }
 }
 
 impl Buffer {
@@ -84,7 +104,7 @@ impl Buffer {
             name: name.or(raw.name()).map(Arc::from),
             memory: raw.memory(),
             space: raw.space(),
-            place: Once::with(Placed { raw, offset: 0 }),
+            place: Once::with(Placed::new(raw, 0)),
             source: Source::Made,
         };
         Buffer { root: Arc::new(root), offset: 0, len }
@@ -129,8 +149,13 @@ impl Buffer {
     fn placed(&self) -> Result<&Placed> {
         match self.root.place.get() {
             Some(placed) => Ok(placed),
-            None => self.root.place.get_or_make(|| self.root.allocate()),
+            None => self.make_place(),
         }
+    }
+
+    #[cold]
+    fn make_place(&self) -> Result<&Placed> {
+        self.root.place.get_or_make(|| self.root.allocate())
     }
 
     /// Makes sure that the bytes exist.
@@ -165,7 +190,7 @@ impl Buffer {
         if !(base + at).is_multiple_of(self.root.align) {
             return Err(Error::Misaligned { offset: at, align: self.root.align });
         }
-        let placed = Placed { raw: Arc::clone(&placed.raw), offset: at };
+        let placed = Placed::new(Arc::clone(&placed.raw), at);
         self.root.place.set(placed).map_err(|_| already())
     }
 
@@ -300,6 +325,7 @@ impl Buffer {
     ///
     /// # Errors
     /// As [`Buffer::hold`].
+    #[inline]
     pub fn read(&self) -> Result<ReadGuard> {
         self.read_range(0..self.len)
     }
@@ -332,6 +358,7 @@ impl Buffer {
     ///
     /// # Errors
     /// As [`Buffer::hold`], and [`Error::ReadOnly`].
+    #[inline]
     pub fn write(&self) -> Result<WriteGuard> {
         self.write_range(0..self.len)
     }
@@ -372,10 +399,23 @@ impl Buffer {
     #[inline]
     fn locate(&self, range: Range<usize>) -> Result<(&Placed, Range<usize>)> {
         let Range { start, end } = range;
+        match self.root.place.get() {
+            Some(placed) if start <= end && end <= self.len => {
+                let base = placed.offset + self.offset;
+                Ok((placed, base + start..base + end))
+            }
+            _ => self.locate_slowly(range),
+        }
+    }
+
+    /// What no quick way has an answer to: the place does not exist, or the range is outside.
+    #[cold]
+    fn locate_slowly(&self, range: Range<usize>) -> Result<(&Placed, Range<usize>)> {
+        let Range { start, end } = range;
         if start > end || end > self.len {
             return Err(Error::OutOfBounds { start, end, len: self.len });
         }
-        let placed = self.placed()?;
+        let placed = self.make_place()?;
         let base = placed.offset + self.offset;
         Ok((placed, base + start..base + end))
     }
@@ -391,12 +431,23 @@ impl Buffer {
     /// caller must not let its use of the bytes overlap in time with a conflicting guard, kernel
     /// or other raw use (writes with anything, reads with writes), must not write to read-only
     /// memory, and must do itself what the memory needs around CPU access (DMA-BUF).
+    #[inline]
     pub unsafe fn as_ptr(&self) -> Result<NonNull<u8>> {
-        let placed = self.placed()?;
+        match self.root.place.get().and_then(|placed| placed.first) {
+            // SAFETY: the buffer lies inside the allocation: slices and places are checked.
+            Some(first) => Ok(unsafe { first.add(self.offset) }),
+            None => self.make_address(),
+        }
+    }
+
+    /// [`Buffer::as_ptr`] of a buffer that has no place yet, or no address.
+    #[cold]
+    fn make_address(&self) -> Result<NonNull<u8>> {
+        let first = self.make_place()?.first;
         let (memory, space) = (self.memory(), self.space());
-        let base = placed.raw.fixed_address().ok_or(Error::NotMappable { memory, space })?;
+        let first = first.ok_or(Error::NotMappable { memory, space })?;
         // SAFETY: the buffer lies inside the allocation: slices and places are checked.
-        Ok(unsafe { base.add(placed.offset + self.offset) })
+        Ok(unsafe { first.add(self.offset) })
     }
 }
 
@@ -413,7 +464,7 @@ impl Root {
             // Anybody can write an allocator: it is measured, not believed.
             return Err(Error::OutOfBounds { start: 0, end: self.len, len: raw.size() });
         }
-        Ok(Placed { raw: Arc::new(raw), offset: 0 })
+        Ok(Placed::new(Arc::new(raw), 0))
     }
 }
 

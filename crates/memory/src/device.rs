@@ -12,10 +12,8 @@ use crate::{Access, RawBuffer, Result};
 /// prepared for the CPU, and without an address.
 pub struct DeviceHold {
     raw: Arc<RawBuffer>,
-    access: Access,
     range: Range<usize>,
-    /// `Some` until dropped.
-    loan: Option<Loan>,
+    loan: Loan,
 }
 
 impl DeviceHold {
@@ -26,7 +24,7 @@ impl DeviceHold {
     /// and [`crate::Error::OutOfBounds`].
     pub fn over(raw: Arc<RawBuffer>, access: Access, range: Range<usize>) -> Result<DeviceHold> {
         let loan = raw.enter_ledger(access, range.clone())?;
-        Ok(DeviceHold { raw, access, range, loan: Some(loan) })
+        Ok(DeviceHold { raw, range, loan })
     }
 
     /// As [`DeviceHold::over`], and waits as [`crate::Hold::over_wait`] does.
@@ -40,7 +38,7 @@ impl DeviceHold {
         timeout: Option<Duration>,
     ) -> Result<DeviceHold> {
         let loan = raw.enter_ledger_wait(access, range.clone(), timeout)?;
-        Ok(DeviceHold { raw, access, range, loan: Some(loan) })
+        Ok(DeviceHold { raw, range, loan })
     }
 
     /// The allocation that the bytes belong to.
@@ -65,15 +63,14 @@ impl DeviceHold {
 
     /// What the bytes are held for.
     pub fn access(&self) -> Access {
-        self.access
+        self.loan.access()
     }
 }
 
 impl Drop for DeviceHold {
     fn drop(&mut self) {
-        if let Some(loan) = self.loan.take() {
-            self.raw.leave_ledger(loan);
-        }
+        let loan = self.loan.take();
+        self.raw.leave_ledger(loan);
     }
 }
 
@@ -81,7 +78,7 @@ impl fmt::Debug for DeviceHold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceHold")
             .field("raw", &self.raw)
-            .field("access", &self.access)
+            .field("access", &self.access())
             .field("range", &self.range)
             .finish_non_exhaustive()
     }

@@ -148,6 +148,22 @@ pub enum Error {
         /// Bytes of the buffer.
         len: usize,
     },
+    /// Rows of bytes that overlap, or that end where nothing can be addressed.
+    #[error(
+        "rows must lie behind each other and end below 2^{}, got {count} rows of {len} bytes every \
+         {stride} bytes from byte {start}",
+        usize::BITS
+    )]
+    BadRows {
+        /// First byte.
+        start: usize,
+        /// Bytes of each row.
+        len: usize,
+        /// Bytes from one row to the next.
+        stride: usize,
+        /// Number of rows.
+        count: usize,
+    },
     /// A place that would break the alignment the buffer was asked for with.
     #[error("byte {offset} of the arena is not aligned to {align}, as the buffer needs")]
     Misaligned {

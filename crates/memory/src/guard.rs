@@ -13,6 +13,10 @@ use std::time::Duration;
 use crate::ledger::Loan;
 use crate::{Access, RawBuffer, Result};
 
+mod rows;
+
+pub use rows::{ReadRows, RowIter, RowIterMut, WriteRows};
+
 /// What keeps an allocation while a guard holds bytes of it: the allocation itself, or whoever
 /// owns it. A guard of a tensor keeps the tensor's parts, which saves it a second count.
 ///
@@ -39,9 +43,7 @@ pub struct Hold<K: Keep = Arc<RawBuffer>> {
     /// First byte; valid for `len` bytes until dropped.
     address: NonNull<u8>,
     len: usize,
-    access: Access,
-    /// `Some` until dropped.
-    loan: Option<Loan>,
+    loan: Loan,
 }
 
 // SAFETY: a hold is an address and the right to use it, which the ledger gives to whoever owns
@@ -60,7 +62,7 @@ impl<K: Keep> Hold<K> {
     pub fn over(keep: K, access: Access, range: Range<usize>) -> Result<Hold<K>> {
         let len = range.end.saturating_sub(range.start);
         let (address, loan) = keep.raw().enter(access, range)?;
-        Ok(Hold { keep, address, len, access, loan: Some(loan) })
+        Ok(Hold { keep, address, len, loan })
     }
 
     /// As [`Hold::over`], and waits, at most so long (`None`: without end), while others hold
@@ -77,16 +79,18 @@ impl<K: Keep> Hold<K> {
     ) -> Result<Hold<K>> {
         let len = range.end.saturating_sub(range.start);
         let (address, loan) = keep.raw().enter_wait(access, range, timeout)?;
-        Ok(Hold { keep, address, len, access, loan: Some(loan) })
+        Ok(Hold { keep, address, len, loan })
     }
 
     /// Address of the first byte. Valid for [`Hold::len`] bytes, in the direction of
     /// [`Hold::access`], until the hold is dropped.
+    #[inline]
     pub fn address(&self) -> NonNull<u8> {
         self.address
     }
 
     /// Number of bytes.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -105,11 +109,13 @@ impl<K: Keep> Hold<K> {
     }
 
     /// What the bytes are held for.
+    #[inline]
     pub fn access(&self) -> Access {
-        self.access
+        self.loan.access()
     }
 
     /// The allocation that the bytes belong to.
+    #[inline]
     pub fn raw(&self) -> &RawBuffer {
         self.keep.raw()
     }
@@ -124,9 +130,8 @@ impl<K: Keep> Hold<K> {
 impl<K: Keep> Drop for Hold<K> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(loan) = self.loan.take() {
-            self.keep.raw().leave(self.access, self.address, loan);
-        }
+        let loan = self.loan.take();
+        self.keep.raw().leave(self.address, loan);
     }
 }
 
@@ -135,7 +140,7 @@ impl<K: Keep> fmt::Debug for Hold<K> {
         f.debug_struct("Hold")
             .field("raw", self.raw())
             .field("len", &self.len)
-            .field("access", &self.access)
+            .field("access", &self.access())
             .finish_non_exhaustive()
     }
 }

@@ -13,6 +13,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use crate::Rows;
 use crate::sync::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, lock, spin};
 
@@ -89,7 +90,7 @@ impl fmt::Display for Access {
     }
 }
 
-/// One entry: an access and its bytes.
+/// One entry: an access and its bytes, from the first to the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) access: Access,
@@ -97,19 +98,59 @@ pub(crate) struct Entry {
 }
 
 /// The receipt for an entry; gives it back with [`Ledger::release`].
+///
+/// One word: its access, and above it its number in the book. Guards are passed on right after they
+/// were made, and a processor waits where it reads as one word what was written as two.
 #[derive(Debug)]
-pub(crate) enum Loan {
-    /// The only entry, kept in the ledger's own words.
-    Quick(Access),
-    /// An entry of the book, by number.
-    Booked(u32),
+pub(crate) struct Loan(u64);
+
+impl Loan {
+    /// Bits of the access.
+    const ACCESS: u32 = 8;
+    /// In place of a number: the only entry, kept in the ledger's own words.
+    const QUICK: u32 = u32::MAX;
+
+    #[inline]
+    const fn new(access: Access, number: u32) -> Loan {
+        Loan((number as u64) << Self::ACCESS | access as u64)
+    }
+
+    /// What the bytes were entered for.
+    pub(crate) fn access(&self) -> Access {
+        Access::ALL[self.access_number()]
+    }
+
+    #[inline]
+    fn access_number(&self) -> usize {
+        (self.0 & ((1 << Self::ACCESS) - 1)) as usize
+    }
+
+    /// Whether the bytes were entered for this.
+    #[inline]
+    pub(crate) fn is_for(&self, access: Access) -> bool {
+        self.access_number() == access as usize
+    }
+
+    /// Its number, unless it is kept in the ledger's own words.
+    #[inline]
+    fn number(&self) -> Option<u32> {
+        let number = (self.0 >> Self::ACCESS) as u32;
+        (number != Self::QUICK).then_some(number)
+    }
+
+    /// The receipt, for a guard that is being dropped.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Loan {
+        Loan(self.0)
+    }
 }
 
 /// The entries of one allocation.
 ///
 /// Most of the time there is none or one, and that one needs no lock: it is claimed by changing
-/// `state`, and its range is in `start` and `end`. A second entry opens the book: it moves the
-/// first one there, and until the book is empty again everybody goes through its lock.
+/// `state`, and its range is in `start` and `end`. A second entry, or one of rows with gaps between
+/// them, opens the book: the first one is moved there, and until the book is empty again everybody
+/// goes through its lock.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     /// [`EMPTY`], [`CLAIMED`], [`BOOK`], or [`QUICK`] plus the access of the only entry.
@@ -171,15 +212,36 @@ impl Ledger {
     /// Enters `access` to `range`, or says which entry stands against it.
     #[inline]
     pub(crate) fn enter(&self, access: Access, range: Range<usize>) -> Result<Loan, Entry> {
-        if self.state.compare_exchange(EMPTY, CLAIMED, Acquire, Relaxed).is_ok() {
-            self.start.store(range.start, Relaxed);
-            self.end.store(range.end, Relaxed);
-            self.state.store(QUICK + access as usize, Release);
-            return Ok(Loan::Quick(access));
+        match self.enter_quick(access, &range) {
+            Some(loan) => Ok(loan),
+            None => self.enter_book(access, &Rows::from(range)),
         }
-        let mut book = self.open_book();
-        let answer = book.enter(access, range);
-        answer.map(Loan::Booked)
+    }
+
+    /// Enters `access` to `range` if there is no other entry.
+    #[inline]
+    pub(crate) fn enter_quick(&self, access: Access, range: &Range<usize>) -> Option<Loan> {
+        if self.state.compare_exchange(EMPTY, CLAIMED, Acquire, Relaxed).is_err() {
+            return None;
+        }
+        self.start.store(range.start, Relaxed);
+        self.end.store(range.end, Relaxed);
+        self.state.store(QUICK + access as usize, Release);
+        Some(Loan::new(access, Loan::QUICK))
+    }
+
+    /// As [`Ledger::enter`], for rows.
+    pub(crate) fn enter_rows(&self, access: Access, rows: &Rows) -> Result<Loan, Entry> {
+        if rows.is_plain() {
+            self.enter(access, rows.span())
+        } else {
+            self.enter_book(access, rows)
+        }
+    }
+
+    #[cold]
+    fn enter_book(&self, access: Access, rows: &Rows) -> Result<Loan, Entry> {
+        self.open_book().enter(access, rows)
     }
 
     /// As [`Ledger::enter`], and waits, at most so long, while an entry stands against it. While
@@ -187,15 +249,15 @@ impl Ledger {
     pub(crate) fn enter_wait(
         &self,
         access: Access,
-        range: &Range<usize>,
+        rows: &Rows,
         timeout: Option<Duration>,
     ) -> Result<Loan, Entry> {
         // A time too far away to be said is no limit.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             let mut book = self.open_book();
-            let against = match book.enter(access, range.clone()) {
-                Ok(number) => return Ok(Loan::Booked(number)),
+            let against = match book.enter(access, rows) {
+                Ok(loan) => return Ok(loan),
                 Err(against) => against,
             };
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
@@ -217,16 +279,23 @@ impl Ledger {
     /// Strikes an entry.
     #[inline]
     pub(crate) fn release(&self, loan: Loan) {
-        let number = match loan {
-            Loan::Quick(access) => {
-                let alone = QUICK + access as usize;
-                if self.state.compare_exchange(alone, EMPTY, Release, Relaxed).is_ok() {
-                    return;
-                }
-                MOVED
-            }
-            Loan::Booked(number) => number,
-        };
+        if !self.release_quick(&loan) {
+            self.release_booked(loan);
+        }
+    }
+
+    /// Strikes the only entry. False if it is in the book: that is then left to
+    /// [`Ledger::release`].
+    #[inline]
+    pub(crate) fn release_quick(&self, loan: &Loan) -> bool {
+        let alone = QUICK + loan.access_number();
+        loan.number().is_none()
+            && self.state.compare_exchange(alone, EMPTY, Release, Relaxed).is_ok()
+    }
+
+    #[cold]
+    fn release_booked(&self, loan: Loan) {
+        let number = loan.number().unwrap_or(MOVED);
         let mut book = lock(&self.book);
         book.entries.remove(number);
         if book.entries.len() == 0 {
@@ -251,7 +320,7 @@ impl Ledger {
                 quick => {
                     // Read after the change: from here on nobody else writes these words.
                     let range = self.start.load(Relaxed)..self.end.load(Relaxed);
-                    book.entries.insert(Access::ALL[quick - QUICK], range);
+                    book.entries.insert(Access::ALL[quick - QUICK], Rows::from(range));
                     return book;
                 }
             }
@@ -286,10 +355,10 @@ impl Ledger {
 }
 
 impl Book {
-    fn enter(&mut self, access: Access, range: Range<usize>) -> Result<u32, Entry> {
-        match self.entries.conflict(access, &range) {
+    fn enter(&mut self, access: Access, rows: &Rows) -> Result<Loan, Entry> {
+        match self.entries.conflict(access, rows) {
             Some(held) => Err(held),
-            None => Ok(self.entries.insert(access, range)),
+            None => Ok(Loan::new(access, self.entries.insert(access, *rows))),
         }
     }
 }

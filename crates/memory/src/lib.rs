@@ -6,7 +6,8 @@
 //! [`Error::Busy`] at once.
 //!
 //! The words, from the outside in: a [`Buffer`] is a byte range of a [`RawBuffer`], which owns one
-//! allocation made by an [`Allocator`]; [`ReadGuard`] and [`WriteGuard`] give the CPU the bytes.
+//! allocation made by an [`Allocator`]; [`ReadGuard`] and [`WriteGuard`] give the CPU the bytes,
+//! [`ReadRows`] and [`WriteRows`] those of a rectangle.
 //! What the bytes mean is the business of `tenure-layout` and `tenure-tensor`.
 //!
 //! # Out of memory
@@ -43,6 +44,7 @@ mod raw;
 #[cfg(feature = "plan")]
 pub mod realize;
 mod registry;
+mod rows;
 mod space;
 mod spaces;
 pub mod statistics;
@@ -80,13 +82,14 @@ pub use carrier::{After, Carrier, Carry, DevicePlace, Held, Piece, Source};
 pub use choose::{allocate, allocate_fitting, automatic};
 pub use device::DeviceHold;
 pub use error::{DeviceFault, Error, MessageFault, Refusal, Result, Why};
-pub use guard::{Hold, Keep, ReadGuard, WriteGuard};
+pub use guard::{Hold, Keep, ReadGuard, ReadRows, RowIter, RowIterMut, WriteGuard, WriteRows};
 pub use identity::{BufferIdentity, WeakIdentity};
 pub use ledger::Access;
 pub use place::Place;
 pub use pool::{Pool, PoolLimits, PoolReport};
 pub use raw::{CpuAddress, RawBuffer, RawMemory};
 pub use registry::ObjectKey;
+pub use rows::Rows;
 pub use space::{DeviceVendor, DlDevice, LogicalMemorySpace};
 pub use spaces::{allocator_in, allocator_on, announce, carrier_for};
 pub use tensor_memory::TensorMemory;

@@ -4,14 +4,17 @@
 //! its largest demand: the pages are mapped and touched already. Reused bytes hold what their
 //! last user left. A pool with a limit never has more bytes than that, in use and kept together.
 
+mod clock;
 mod report;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 pub use report::{PoolLimits, PoolReport};
+
+use clock::{Now, Tick};
 
 use crate::sync::{Mutex, lock};
 use crate::{
@@ -31,11 +34,17 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Pool {
+    owner: Arc<Owner>,
+}
+
+/// What all handles of a pool share. With the last of them goes what is kept.
+struct Owner {
+    allocator: Source,
     shared: Arc<Shared>,
 }
 
+/// What buffers in use share with their pool, and each of them keeps.
 struct Shared {
-    allocator: Source,
     limits: PoolLimits,
     state: Mutex<State>,
 }
@@ -52,6 +61,10 @@ struct State {
     report: PoolReport,
     /// Bytes that are being allocated now.
     coming: usize,
+    /// How many buffers came back ever: who comes later was used later.
+    turns: u64,
+    /// The last handle is gone: nothing is kept any more.
+    closed: bool,
 }
 
 /// Buffers that were given up, to be dropped without the lock: unmapping takes its time.
@@ -60,12 +73,13 @@ type Freed = smallvec::SmallVec<[RawBuffer; 2]>;
 struct Kept {
     /// Goes back to the allocator when dropped, which may be a pool too.
     raw: RawBuffer,
-    since: Instant,
+    since: Tick,
+    turn: u64,
 }
 
 /// Where a pooled raw buffer goes when dropped.
 pub(crate) struct Home {
-    pool: Weak<Shared>,
+    pool: Arc<Shared>,
     /// The home it came from, if the pool's allocator is a pool too.
     next: Option<Box<Home>>,
 }
@@ -83,7 +97,7 @@ impl Pool {
 
     /// The same allocator with other limits; nothing kept is taken along.
     pub fn with_limits(self, limits: PoolLimits) -> Pool {
-        let allocator = match &self.shared.allocator {
+        let allocator = match &self.owner.allocator {
             Source::Static(allocator) => Source::Static(*allocator),
             Source::Kept(allocator) => Source::Kept(Arc::clone(allocator)),
         };
@@ -91,13 +105,13 @@ impl Pool {
     }
 
     fn make(allocator: Source, limits: PoolLimits) -> Pool {
-        let state = Mutex::new(State::default());
-        Pool { shared: Arc::new(Shared { allocator, limits, state }) }
+        let shared = Arc::new(Shared { limits, state: Mutex::new(State::default()) });
+        Pool { owner: Arc::new(Owner { allocator, shared }) }
     }
 
     /// What the pool did and holds.
     pub fn report(&self) -> PoolReport {
-        lock(&self.shared.state).report
+        lock(&self.owner.shared.state).report
     }
 
     /// Gives up everything kept.
@@ -105,13 +119,16 @@ impl Pool {
         self.trim_idle(Duration::ZERO);
     }
 
-    /// Gives up what was kept without use for at least `idle`.
+    /// Gives up what was kept without use for at least `idle`: some milliseconds later at most,
+    /// never before.
     pub fn trim_idle(&self, idle: Duration) {
+        let now = Now::get();
+        let all = idle.is_zero();
         let mut freed = vec![];
-        let mut state = lock(&self.shared.state);
+        let mut state = lock(&self.owner.shared.state);
         let State { kept, report, .. } = &mut *state;
         for list in kept.values_mut() {
-            for gone in list.extract_if(.., |kept| kept.since.elapsed() >= idle) {
+            for gone in list.extract_if(.., |kept| all || kept.since.is_ago(idle, now)) {
                 report.end_keeping(gone.raw.size());
                 report.given_up += 1;
                 freed.push(gone.raw);
@@ -124,7 +141,18 @@ impl Pool {
     }
 }
 
-impl Shared {
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let mut state = lock(&self.shared.state);
+        state.closed = true;
+        let kept = std::mem::take(&mut state.kept);
+        drop(state);
+        // Not under the lock: what is freed may go home to a pool below this one.
+        drop(kept);
+    }
+}
+
+impl Owner {
     fn allocator(&self) -> &dyn Allocator {
         match &self.allocator {
             Source::Static(allocator) => *allocator,
@@ -135,11 +163,11 @@ impl Shared {
 
 impl Allocator for Pool {
     fn memory(&self) -> TensorMemory {
-        self.shared.allocator().memory()
+        self.owner.allocator().memory()
     }
 
     fn space(&self) -> LogicalMemorySpace {
-        self.shared.allocator().space()
+        self.owner.allocator().space()
     }
 
     /// A kept buffer if there is one, otherwise a new one. Its size is that of its class, up to
@@ -149,28 +177,29 @@ impl Allocator for Pool {
     /// [`Error::PoolFull`] if the pool would have more bytes than it may, otherwise the allocator's
     /// own, after everything kept was given up.
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
-        let home = Home { pool: Arc::downgrade(&self.shared), next: None };
-        let kept = lock(&self.shared.state).take(request);
+        let shared = &self.owner.shared;
+        let kept = lock(&shared.state).take(request);
+        let home = || Home { pool: Arc::clone(shared), next: None };
         if let Some(raw) = kept {
-            return Ok(raw.again(request.name()).with_home(home));
+            return Ok(raw.again(request.name()).with_home(home()));
         }
-        let raw = match self.shared.make(request) {
+        let raw = match self.owner.make(request) {
             // What is kept may be what is missing.
             Err(Error::OutOfMemory { .. } | Error::PoolFull { .. }) if self.report().kept > 0 => {
                 self.trim();
-                self.shared.make(request)
+                self.owner.make(request)
             }
             answer => answer,
         };
-        Ok(raw?.with_home(home))
+        Ok(raw?.with_home(home()))
     }
 }
 
-impl Shared {
+impl Owner {
     /// A new buffer, counted as in use.
     fn make(&self, request: &Request<'_>) -> Result<RawBuffer> {
-        let limit = self.limits.bytes;
-        let mut state = lock(&self.state);
+        let limit = self.shared.limits.bytes;
+        let mut state = lock(&self.shared.state);
         let (size, freed) = state.make_room(request.bytes(), limit);
         let Some(size) = size else {
             let error = self.full(&state, request.bytes());
@@ -191,7 +220,7 @@ impl Shared {
             }
             other => other,
         });
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.shared.state);
         state.coming -= size;
         // An allocator may give more than it was asked for.
         if let Ok(raw) = &made
@@ -209,7 +238,7 @@ impl Shared {
     }
 
     fn full(&self, state: &State, asked: usize) -> Error {
-        let (memory, limit) = (self.allocator().memory(), self.limits.bytes);
+        let (memory, limit) = (self.allocator().memory(), self.shared.limits.bytes);
         let used = state.report.used_bytes.saturating_add(state.coming);
         Error::PoolFull { memory, asked, used, limit }
     }
@@ -262,7 +291,7 @@ impl State {
             .kept
             .iter()
             .filter(|(_, list)| !list.is_empty())
-            .min_by_key(|(_, list)| list.first().map(|kept| kept.since))?;
+            .min_by_key(|(_, list)| list.first().map(|kept| kept.turn))?;
         let list = self.kept.get_mut(&class)?;
         let Kept { raw, .. } = list.remove(0);
         if list.is_empty() {
@@ -287,24 +316,26 @@ impl Home {
 
     /// Keeps a buffer that nobody uses any more, within the limits.
     pub(crate) fn take_back(&self, raw: RawBuffer) {
-        let Some(pool) = self.pool.upgrade() else { return };
+        let PoolLimits { kept_bytes: bytes, buffers, .. } = self.pool.limits;
+        let (since, size) = (Tick::now(), raw.size());
+        let fits = size <= bytes && buffers > 0 && raw.reusable();
         let mut freed = Freed::new();
-        let mut state = lock(&pool.state);
-        state.report.end_use(raw.size());
-        let PoolLimits { kept_bytes: bytes, buffers, .. } = pool.limits;
-        if raw.size() > bytes || buffers == 0 || !raw.reusable() {
+        let mut state = lock(&self.pool.state);
+        state.report.end_use(size);
+        if !fits || state.closed {
             state.report.given_up += 1;
             freed.push(raw);
         } else {
-            while state.report.kept_bytes + raw.size() > bytes || state.report.kept >= buffers {
+            while state.report.kept_bytes + size > bytes || state.report.kept >= buffers {
                 match state.evict() {
                     Some(old) => freed.push(old),
                     None => break,
                 }
             }
-            state.report.begin_keeping(raw.size());
-            let class = class_of(raw.size());
-            state.kept.entry(class).or_default().push(Kept { raw, since: Instant::now() });
+            state.report.begin_keeping(size);
+            state.turns += 1;
+            let kept = Kept { raw, since, turn: state.turns };
+            state.kept.entry(class_of(size)).or_default().push(kept);
         }
         drop(state);
         drop(freed);
@@ -322,7 +353,7 @@ impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool")
             .field("memory", &self.memory())
-            .field("limits", &self.shared.limits)
+            .field("limits", &self.owner.shared.limits)
             .field("report", &self.report())
             .finish_non_exhaustive()
     }

@@ -110,12 +110,12 @@ impl Record {
         Record { number, memory, bytes, named }
     }
 
-    /// The allocation has a new user.
+    /// The allocation has a new user, the only one to say so.
     pub(crate) fn rename(&self, name: Option<Arc<str>>) {
-        let was_named = self.named.swap(name.is_some(), Ordering::Relaxed);
-        if !was_named && name.is_none() {
+        if name.is_none() && !self.named.load(Ordering::Relaxed) {
             return;
         }
+        self.named.store(name.is_some(), Ordering::Relaxed);
         let mut all = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = all.get_mut(&self.number) {
             live.name = name;

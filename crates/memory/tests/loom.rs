@@ -16,7 +16,8 @@ use loom::thread;
 use tenure_memory::Access::{self, ExportWrite, KernelRead, KernelWrite, Read, Write};
 use tenure_memory::kind::mem::Mem;
 use tenure_memory::{
-    Allocator, Buffer, Error, Hold, Pool, PoolLimits, RawBuffer, Request, Result, TensorMemory,
+    Allocator, Buffer, Error, Hold, Pool, PoolLimits, RawBuffer, Request, Result, Rows,
+    TensorMemory,
 };
 
 /// Checks all interleavings.
@@ -169,6 +170,58 @@ fn foreign_views_exclude_references_only() {
         drop(export);
         assert!(kernel.join().unwrap());
         assert!(bytes.is_free());
+    });
+}
+
+/// Two columns of four bytes, which lie between each other, and a cell for each.
+struct Columns {
+    buffer: Buffer,
+    cells: [UnsafeCell<()>; 2],
+}
+
+impl Columns {
+    fn new() -> Arc<Columns> {
+        let raw = Mem.allocate(&Request::new(16).unwrap()).unwrap();
+        let cells = [UnsafeCell::new(()), UnsafeCell::new(())];
+        Arc::new(Columns { buffer: Buffer::from_raw(raw), cells })
+    }
+
+    /// Writes a column; whether that was allowed.
+    fn write(&self, column: usize) -> bool {
+        let rows = Rows::new(column * 4, 4, 8, 2).unwrap();
+        let held = self.buffer.write_rows(&rows);
+        self.cells[column].with_mut(|_| held.is_ok())
+    }
+}
+
+#[test]
+fn writers_of_different_columns_never_wait() {
+    check(|| {
+        let columns = Columns::new();
+        let other = Arc::clone(&columns);
+        let other = thread::spawn(move || other.write(1) && other.write(1));
+        assert!(columns.write(0) && other.join().unwrap());
+        assert_eq!(columns.buffer.raw().unwrap().held(), 0);
+    });
+}
+
+#[test]
+fn a_column_and_a_range_across_it_never_meet() {
+    check(|| {
+        let columns = Columns::new();
+        let other = Arc::clone(&columns);
+        let across = thread::spawn(move || match other.buffer.hold(Read, 8..16) {
+            Ok(_hold) => other.cells[1].with(|_| true),
+            Err(_) => false,
+        });
+        let rows = Rows::new(4, 4, 8, 2).unwrap();
+        let held = columns.buffer.write_rows(&rows);
+        if held.is_ok() {
+            columns.cells[1].with_mut(|_| ());
+        }
+        let wrote = held.map(drop).is_ok();
+        assert!(across.join().unwrap() || wrote, "somebody comes first");
+        assert_eq!(columns.buffer.raw().unwrap().held(), 0);
     });
 }
 

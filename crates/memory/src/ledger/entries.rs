@@ -3,12 +3,13 @@
 //! One treap per access: a binary search tree by first byte, kept balanced by random priorities,
 //! in which every node knows the largest end below it. Nodes are in one vector and are named by
 //! their place in it, so that a receipt is a number and nothing moves.
-
-use std::ops::Range;
-
-use smallvec::SmallVec;
+//!
+//! Rows with gaps are in the tree by their span. A search goes on after one whose span overlaps and
+//! whose rows do not, so it takes a step for each of those: among the tiles of one image, those
+//! beside the tile asked for.
 
 use super::{Access, Entry};
+use crate::Rows;
 
 /// No node.
 const NONE: u32 = u32::MAX;
@@ -18,8 +19,7 @@ const KEEP: usize = 64;
 
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    start: usize,
-    end: usize,
+    rows: Rows,
     /// The largest end in this subtree; empty ranges count as 0, because they overlap nothing.
     max_end: usize,
     /// For a vacant node: the next vacant one.
@@ -34,14 +34,14 @@ struct Node {
 impl Node {
     /// The end that searches see.
     fn reach(&self) -> usize {
-        if self.start < self.end { self.end } else { 0 }
+        if self.rows.is_empty() { 0 } else { self.rows.span().end }
     }
 }
 
 /// Entries by the number on their receipt.
 #[derive(Debug)]
 pub(super) struct Entries {
-    nodes: SmallVec<[Node; 2]>,
+    nodes: Vec<Node>,
     /// The tree of each access, by its number.
     roots: [u32; Access::ALL.len()],
     vacant: u32,
@@ -53,7 +53,7 @@ pub(super) struct Entries {
 impl Default for Entries {
     fn default() -> Entries {
         let roots = [NONE; Access::ALL.len()];
-        Entries { nodes: SmallVec::new(), roots, vacant: NONE, len: 0, seed: 0x9e37_79b9 }
+        Entries { nodes: Vec::new(), roots, vacant: NONE, len: 0, seed: 0x9e37_79b9 }
     }
 }
 
@@ -67,56 +67,54 @@ impl Entries {
         self.roots[access as usize] != NONE
     }
 
-    /// The first entry that overlaps `range` in a way that excludes `access`.
-    pub(super) fn conflict(&self, access: Access, range: &Range<usize>) -> Option<Entry> {
-        if range.start >= range.end {
+    /// The first entry that overlaps `rows` in a way that excludes `access`.
+    pub(super) fn conflict(&self, access: Access, rows: &Rows) -> Option<Entry> {
+        if rows.is_empty() {
             return None;
         }
         let others = Access::ALL.into_iter().zip(self.roots);
         let mut excluded = others.filter(|(other, root)| *root != NONE && access.excludes(*other));
         excluded.find_map(|(access, root)| {
-            let node = self.node(self.first_overlap(root, range)?);
-            Some(Entry { access, range: node.start..node.end })
+            let node = self.node(self.first_overlap(root, rows)?);
+            Some(Entry { access, range: node.rows.span() })
         })
     }
 
-    /// The node with the smallest start that overlaps a range of at least one byte.
-    fn first_overlap(&self, root: u32, range: &Range<usize>) -> Option<u32> {
+    /// The node with the smallest start that overlaps rows of at least one byte.
+    fn first_overlap(&self, root: u32, rows: &Rows) -> Option<u32> {
+        let span = rows.span();
         let mut at = root;
         while at != NONE {
             let node = self.node(at);
-            // A node on the left that ends behind `range.start` overlaps, unless it also starts
-            // behind the range, and then so do all nodes to its right: only the left is left.
-            if node.left != NONE && self.node(node.left).max_end > range.start {
-                at = node.left;
-            } else if node.start >= range.end {
-                return None;
-            } else if node.reach() > range.start {
-                return Some(at);
-            } else {
-                at = node.right;
+            // If a node on the left ends behind the start of the span, either its rows overlap, or
+            // it lies beside them, or it also starts behind the span, and then so do this node and
+            // all to its right.
+            if node.left != NONE
+                && self.node(node.left).max_end > span.start
+                && let Some(found) = self.first_overlap(node.left, rows)
+            {
+                return Some(found);
             }
+            if node.rows.start() >= span.end {
+                return None;
+            }
+            if node.rows.overlaps(rows) {
+                return Some(at);
+            }
+            at = node.right;
         }
         None
     }
 
     /// Adds an entry and gives its number: the smallest if there is no other entry.
-    pub(super) fn insert(&mut self, access: Access, range: Range<usize>) -> u32 {
+    pub(super) fn insert(&mut self, access: Access, rows: Rows) -> u32 {
         // Xorshift; the order of entries may be chosen by an adversary, the priorities not.
         self.seed ^= self.seed << 13;
         self.seed ^= self.seed >> 17;
         self.seed ^= self.seed << 5;
-        let Range { start, end } = range;
         let (priority, access_number) = (self.seed, access as usize);
-        let mut node = Node {
-            start,
-            end,
-            max_end: 0,
-            left: NONE,
-            right: NONE,
-            priority,
-            access: Some(access),
-        };
+        let mut node =
+            Node { rows, max_end: 0, left: NONE, right: NONE, priority, access: Some(access) };
         node.max_end = node.reach();
         let number = if self.vacant == NONE {
             self.nodes.push(node);
@@ -141,7 +139,7 @@ impl Entries {
         if self.len == 0 {
             self.nodes.clear();
             if self.nodes.capacity() > KEEP {
-                self.nodes = SmallVec::new();
+                self.nodes = Vec::new();
             }
             self.vacant = NONE;
         } else {
@@ -163,7 +161,7 @@ impl Entries {
 
     /// Where a node belongs among others.
     fn key(&self, number: u32) -> (usize, u32) {
-        (self.node(number).start, number)
+        (self.node(number).rows.start(), number)
     }
 
     /// Recomputes what a node knows of the nodes below it.

@@ -36,6 +36,11 @@ fn what_excludes_what() {
 fn accesses_are_numbered_in_order() {
     for (number, access) in ALL.into_iter().enumerate() {
         assert_eq!(access as usize, number);
+        for number in [0, 1, Loan::QUICK - 1] {
+            let loan = Loan::new(access, number);
+            assert_eq!((loan.access(), loan.number()), (access, Some(number)));
+        }
+        assert_eq!(Loan::new(access, Loan::QUICK).number(), None);
     }
 }
 
@@ -44,18 +49,19 @@ fn a_wait_ends_when_the_entry_is_struck_or_time_is_up() {
     let ledger = Ledger::new();
     let first = ledger.enter(Access::Write, 0..10).unwrap();
     let soon = Some(Duration::from_millis(5));
-    assert_eq!(ledger.enter_wait(Access::Read, &(9..11), soon).unwrap_err().range, 0..10);
+    assert_eq!(ledger.enter_wait(Access::Read, &Rows::from(9..11), soon).unwrap_err().range, 0..10);
     // What stands against nothing waits for nothing.
-    let other = ledger.enter_wait(Access::Write, &(10..20), None).unwrap();
+    let other = ledger.enter_wait(Access::Write, &Rows::from(10..20), None).unwrap();
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| ledger.enter_wait(Access::KernelWrite, &(0..20), None));
+        let waiting =
+            scope.spawn(|| ledger.enter_wait(Access::KernelWrite, &Rows::from(0..20), None));
         ledger.release(first);
         ledger.release(other);
         ledger.release(waiting.join().unwrap().unwrap());
     });
     // The book is closed again: the next entry is the quick one.
     assert_eq!(ledger.held(), 0);
-    assert!(matches!(ledger.enter(Access::Read, 0..1), Ok(Loan::Quick(_))));
+    assert!(ledger.enter_quick(Access::Read, &(0..1)).is_some());
 }
 
 #[test]
@@ -66,7 +72,9 @@ fn disjoint_ranges_do_not_meet() {
     let against = ledger.enter(Access::Read, 9..11).unwrap_err();
     assert_eq!(against, Entry { access: Access::Write, range: 0..10 });
     let nothing = ledger.enter(Access::Write, 5..5).unwrap();
-    for loan in [left, right, nothing] {
+    let none = Rows::new(0, 0, 5, 4).unwrap();
+    let none = ledger.enter_rows(Access::Write, &none).unwrap();
+    for loan in [left, right, nothing, none] {
         ledger.release(loan);
     }
     assert_eq!(ledger.held(), 0);
@@ -101,15 +109,42 @@ fn many_entries_are_found_again() {
     assert_eq!(ledger.held(), 0);
 }
 
+/// Tasks of many threads write the tiles of one image.
+#[test]
+fn tiles_of_an_image_are_held_apart() {
+    const SIDE: usize = if cfg!(miri) { 6 } else { 40 };
+    let ledger = Ledger::new();
+    let tile = |x: usize, y: usize| Rows::new(y * 8 * SIDE * 16 + x * 16, 16, SIDE * 16, 8);
+    let tiles = || (0..SIDE).flat_map(|y| (0..SIDE).map(move |x| (x, y)));
+    let enter = |(x, y)| ledger.enter_rows(Access::Write, &tile(x, y).unwrap());
+    let mut loans: Vec<Loan> = tiles().map(|at| enter(at).unwrap()).collect();
+    for (x, y) in tiles() {
+        let held = enter((x, y)).unwrap_err();
+        assert_eq!(held.range, tile(x, y).unwrap().span());
+    }
+    assert!(ledger.enter(Access::Read, 15..16).is_err());
+    let middle = loans.remove(SIDE + 1);
+    ledger.release(middle);
+    loans.push(enter((1, 1)).unwrap());
+    loans.into_iter().for_each(|loan| ledger.release(loan));
+    assert_eq!(ledger.held(), 0);
+    assert!(ledger.enter_quick(Access::Write, &(0..1)).is_some());
+}
+
 #[derive(Debug, Clone)]
 enum Step {
-    Enter(Access, usize, usize),
+    Enter(Access, Rows),
     Release(usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let enter = (prop::sample::select(&ALL[..]), 0usize..40, 0usize..12)
-        .prop_map(|(access, start, len)| Step::Enter(access, start, len));
+    let rows = (0usize..40, 0usize..12, 1usize..5, prop::sample::select(&[1, 7, 8][..]));
+    let rows = rows.prop_map(|(start, len, count, stride)| {
+        let len = if count > 1 { len.min(stride) } else { len };
+        Rows::new(start, len, stride, count).unwrap()
+    });
+    let enter =
+        (prop::sample::select(&ALL[..]), rows).prop_map(|(access, rows)| Step::Enter(access, rows));
     let release = (0usize..64).prop_map(Step::Release);
     prop::collection::vec(prop_oneof![2 => enter, 1 => release], 0..60)
 }
@@ -120,18 +155,17 @@ proptest! {
     #[test]
     fn agrees_with_the_slow_model(steps in steps()) {
         let ledger = Ledger::new();
-        let mut model: Vec<(Loan, Access, Range<usize>)> = vec![];
+        let mut model: Vec<(Loan, Access, Rows)> = vec![];
         for step in steps {
             match step {
-                Step::Enter(access, start, len) => {
-                    let range = start..start + len;
+                Step::Enter(access, rows) => {
                     let free = model.iter().all(|(_, held, other)| {
-                        !range.clone().any(|byte| other.contains(&byte)) || !access.excludes(*held)
+                        !access.excludes(*held) || !rows.overlaps(other)
                     });
-                    let answer = ledger.enter(access, range.clone());
+                    let answer = ledger.enter_rows(access, &rows);
                     prop_assert_eq!(answer.is_ok(), free);
                     if let Ok(loan) = answer {
-                        model.push((loan, access, range));
+                        model.push((loan, access, rows));
                     }
                 }
                 Step::Release(which) if !model.is_empty() => {

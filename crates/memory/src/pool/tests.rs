@@ -206,3 +206,62 @@ fn a_pool_over_a_pool_gives_back_what_it_does_not_keep() {
     drop(last);
     assert_eq!((inner.report().used, inner.report().kept), (0, 2));
 }
+
+#[test]
+fn idle_buffers_go_and_fresh_ones_stay() {
+    let wait = Duration::from_millis(if cfg!(miri) { 2 } else { 60 });
+    let pool = pool(1 << 20, 8);
+    drop(get(&pool, 1000));
+    pool.trim_idle(Duration::from_secs(3600));
+    assert_eq!(pool.report().kept, 1, "not idle for an hour");
+    std::thread::sleep(wait);
+    drop(get(&pool, 5000));
+    pool.trim_idle(wait / 2);
+    let report = pool.report();
+    assert_eq!((report.kept, report.given_up), (1, 1), "{report}");
+    assert!(report.kept_bytes >= 5000, "the fresh one");
+    // Taking and giving back is a use.
+    std::thread::sleep(wait);
+    drop(get(&pool, 5000));
+    pool.trim_idle(wait / 2);
+    assert_eq!((pool.report().kept, pool.report().hits), (1, 1));
+    pool.trim_idle(Duration::ZERO);
+    assert_eq!(pool.report().kept, 0);
+}
+
+/// Many come back within one tick of the clock.
+#[test]
+fn what_was_used_longest_ago_goes_first() {
+    let pool = pool(1 << 20, 3);
+    let sizes = [1 << 12, 1 << 13, 1 << 14, 1 << 15];
+    let mut all: Vec<_> = sizes.iter().map(|size| get(&pool, *size)).collect();
+    // Back in the order of 2, 0, 3, 1.
+    let [one, three, zero, two] = [all.remove(1), all.remove(2), all.remove(0), all.remove(0)];
+    [two, zero, three, one].into_iter().for_each(drop);
+    let hits = |size| {
+        let before = pool.report().hits;
+        let raw = get(&pool, size);
+        (pool.report().hits > before, raw)
+    };
+    let found = sizes.map(hits);
+    assert_eq!(found.map(|(hit, _)| hit), [true, true, false, true]);
+}
+
+#[test]
+fn with_the_last_handle_goes_what_is_kept_and_later_what_is_in_use() {
+    let below = pool(1 << 20, 8);
+    let above = Pool::over(Arc::new(below.clone()), PoolLimits::default());
+    let other = above.clone();
+    let (used, kept) = (get(&above, 1000), get(&above, 1000));
+    let alive = [used.identity().weak(), kept.identity().weak()];
+    drop(kept);
+    drop(above);
+    assert_eq!((other.report().kept, below.report().kept), (1, 0));
+    drop(other);
+    assert_eq!(below.report().kept, 1, "given up to the pool below");
+    drop(used);
+    assert_eq!((below.report().kept, below.report().used), (2, 0));
+    assert!(alive.iter().all(|weak| weak.upgrade().is_some()));
+    drop(below);
+    assert!(alive.iter().all(|weak| weak.upgrade().is_none()));
+}

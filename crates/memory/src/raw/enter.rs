@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use super::{CpuAddress, RawBuffer};
 use crate::ledger::{Entry, Loan};
-use crate::{Access, Error, Result};
+use crate::{Access, Error, Result, Rows};
 
 impl RawBuffer {
     /// Enters an access in the ledger; the CPU is given nothing.
-    #[inline]
     pub(crate) fn enter_ledger(&self, access: Access, range: Range<usize>) -> Result<Loan> {
         self.check_entry(access, &range)?;
         self.core()
@@ -28,7 +27,7 @@ impl RawBuffer {
         timeout: Option<Duration>,
     ) -> Result<Loan> {
         self.check_entry(access, &range)?;
-        let loan = self.core().ledger.enter_wait(access, &range, timeout);
+        let loan = self.core().ledger.enter_wait(access, &Rows::from(range.clone()), timeout);
         loan.map_err(|held| self.busy(access, range, held))
     }
 
@@ -38,7 +37,6 @@ impl RawBuffer {
         Error::Busy { asked, range, held: access, held_range, name: self.name.clone() }
     }
 
-    #[inline]
     fn check_entry(&self, access: Access, range: &Range<usize>) -> Result<()> {
         let core = self.core();
         if range.start > range.end || range.end > core.size {
@@ -61,6 +59,35 @@ impl RawBuffer {
     /// The address is valid for `range`, in the direction asked, until [`RawBuffer::leave`].
     #[inline]
     pub(crate) fn enter(&self, access: Access, range: Range<usize>) -> Result<(NonNull<u8>, Loan)> {
+        match self.enter_quick(access, &range) {
+            Some(entered) => Ok(entered),
+            None => self.enter_slowly(access, range),
+        }
+    }
+
+    /// As [`RawBuffer::enter`] where that takes nothing but memory that stays where it is and a
+    /// ledger without entries. Otherwise nothing was done.
+    #[inline]
+    pub(crate) fn enter_quick(
+        &self,
+        access: Access,
+        range: &Range<usize>,
+    ) -> Option<(NonNull<u8>, Loan)> {
+        let core = self.core();
+        let CpuAddress::Fixed(base) = core.address else { return None };
+        let inside = range.start <= range.end && range.end <= core.size;
+        let allowed = core.writable || !access.writes();
+        if !inside || !allowed || core.maintained || access == Access::ExportRead {
+            return None;
+        }
+        let loan = core.ledger.enter_quick(access, range)?;
+        // SAFETY: `start <= size`, so the result stays inside the allocation (or one past its
+        // end), by the contract of `RawMemory`.
+        Some((unsafe { base.add(range.start) }, loan))
+    }
+
+    #[cold]
+    fn enter_slowly(&self, access: Access, range: Range<usize>) -> Result<(NonNull<u8>, Loan)> {
         let start = range.start;
         #[cfg(linux_like)]
         if access == Access::ExportRead {
@@ -92,8 +119,35 @@ impl RawBuffer {
         self.begin(access, start, loan)
     }
 
+    /// Enters an access to rows in the ledger and gives the address of the first.
+    ///
+    /// The address is valid for every row, at its distance from the first, in the direction asked,
+    /// until [`RawBuffer::leave`]; for nothing between the rows.
+    pub(crate) fn enter_rows(&self, access: Access, rows: &Rows) -> Result<(NonNull<u8>, Loan)> {
+        self.check_entry(access, &rows.span())?;
+        let loan = self.core().ledger.enter_rows(access, rows);
+        let loan = loan.map_err(|held| self.busy(access, rows.span(), held))?;
+        self.begin(access, rows.start(), loan)
+    }
+
+    /// As [`RawBuffer::enter_rows`], and waits, at most so long, for others to let go.
+    pub(crate) fn enter_rows_wait(
+        &self,
+        access: Access,
+        rows: &Rows,
+        timeout: Option<Duration>,
+    ) -> Result<(NonNull<u8>, Loan)> {
+        // What has no address never will have: there is nothing to wait for.
+        if self.core().address == CpuAddress::None {
+            return self.enter_rows(access, rows);
+        }
+        self.check_entry(access, &rows.span())?;
+        let loan = self.core().ledger.enter_wait(access, rows, timeout);
+        let loan = loan.map_err(|held| self.busy(access, rows.span(), held))?;
+        self.begin(access, rows.start(), loan)
+    }
+
     /// The address of byte `start`, for an access that is in the ledger and inside the allocation.
-    #[inline]
     pub(super) fn begin(
         &self,
         access: Access,
@@ -121,8 +175,17 @@ impl RawBuffer {
 
     /// Ends what [`RawBuffer::enter`] began at `address`.
     #[inline]
-    pub(crate) fn leave(&self, access: Access, address: NonNull<u8>, loan: Loan) {
+    pub(crate) fn leave(&self, address: NonNull<u8>, loan: Loan) {
         let core = self.core();
+        let plain = !core.maintained && !loan.is_for(Access::ExportRead);
+        if !(plain && core.ledger.release_quick(&loan)) {
+            self.leave_slowly(address, loan);
+        }
+    }
+
+    #[cold]
+    fn leave_slowly(&self, address: NonNull<u8>, loan: Loan) {
+        let (core, access) = (self.core(), loan.access());
         #[cfg(linux_like)]
         if access == Access::ExportRead && self.end_export(address) {
             return core.ledger.release(loan);

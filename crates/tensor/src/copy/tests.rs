@@ -9,7 +9,7 @@ use crate::{PixelFormat, TensorMemory};
 fn numbered(shape: &[usize]) -> Tensor<u16> {
     let tensor = Tensor::<u16>::new(shape, Some(TensorMemory::Mem), None).unwrap();
     for (n, element) in tensor.map().unwrap().as_mut_slice().iter_mut().enumerate() {
-        *element = n as u16 + 1;
+        *element = (n as u16).wrapping_add(1);
     }
     tensor
 }
@@ -66,6 +66,26 @@ proptest! {
         from.copy_to_flat(&mut flat).unwrap();
         let flat: Vec<u16> = flat.chunks(2).map(|pair| u16::from_ne_bytes([pair[0], pair[1]])).collect();
         prop_assert_eq!(flat, expected);
+    }
+}
+
+/// Larger than what is turned in the caches, into the middle of something larger.
+#[test]
+#[cfg_attr(miri, ignore = "takes minutes, and knows no vector registers")]
+fn large_matrices_are_transposed() {
+    let (rows, columns) = (1031, 1033);
+    let from = numbered(&[rows, columns]);
+    let whole =
+        Tensor::<u16>::new(&[columns + 2, rows + 3], Some(TensorMemory::Mem), None).unwrap();
+    let to = whole.slice(0, 1..columns + 1).unwrap().slice(1, 1..rows + 1).unwrap();
+    to.copy_from(&from.permute(&[1, 0]).unwrap()).unwrap();
+    let (from, whole) = (from.map_read().unwrap(), whole.map_read().unwrap());
+    let (from, whole) = (from.as_slice(), whole.as_slice());
+    for (at, element) in whole.iter().enumerate() {
+        let (column, row) = (at / (rows + 3), at % (rows + 3));
+        let inside = (1..=columns).contains(&column) && (1..=rows).contains(&row);
+        let expected = if inside { from[(row - 1) * columns + column - 1] } else { 0 };
+        assert_eq!(*element, expected, "row {row}, column {column}");
     }
 }
 

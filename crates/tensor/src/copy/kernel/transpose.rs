@@ -10,6 +10,9 @@ use tenure_layout::Axis;
 
 use super::line;
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod streamed;
+
 /// Bytes of a tile in the direction that is read without gaps: several cache lines, which come
 /// faster together.
 const READ_TILE: usize = 128;
@@ -24,6 +27,11 @@ const REGISTER: usize = 16;
 /// Every place of the two loops must be valid for `T`, to write from `d` and to read from `s`; no
 /// element read may share bytes with one written.
 pub(super) unsafe fn transpose<T: Pod>(outer: Axis, inner: Axis, d: *mut u8, s: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if outer.len.saturating_mul(inner.len).saturating_mul(size_of::<T>()) >= streamed::LARGE {
+        // SAFETY: the caller's promise.
+        return unsafe { streamed::transpose::<T>(outer, inner, d, s) };
+    }
     let (down, across) = (READ_TILE / size_of::<T>(), WRITE_TILE / size_of::<T>());
     let lanes = REGISTER / size_of::<T>();
     let at = |i: usize, j: usize| {
