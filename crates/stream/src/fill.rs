@@ -72,6 +72,7 @@ mod tests {
                 fill(&one, &mut &flat[..]).unwrap();
                 let mut again = vec![0; flat.len()];
                 one.copy_to_flat(&mut again).unwrap();
+                order::swap_little_endian(&mut again, dtype);
                 assert_eq!(again, flat, "{format} {width}x{height} {stride:?}");
                 flat.pop();
                 assert!(matches!(fill(&other, &mut &flat[..]), Err(Unfilled::Read(_))));

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use tenure::image::{self, codec};
+use tenure::layout::order;
 use tenure::{DType, ImageLayout, PixelFormat, TensorDyn, TensorMemory, files};
 
 use super::words::RawFrame;
@@ -64,7 +65,7 @@ fn npy(path: &Path, bytes: &[u8]) -> Result<TensorDyn, Problem> {
     files::npy::read(bytes, HEAP).map_err(failed)
 }
 
-/// The pixels of a frame, planes and all, without padding.
+/// The pixels of a frame, planes and all, without padding; samples of two bytes are little-endian.
 fn raw(path: &Path, frame: RawFrame, bytes: &[u8]) -> Result<TensorDyn, Problem> {
     let packed = layout(frame)?;
     let need = packed.packed_bytes();
@@ -82,6 +83,7 @@ fn raw(path: &Path, frame: RawFrame, bytes: &[u8]) -> Result<TensorDyn, Problem>
             for (to, from) in rows.chunks_mut(plane.row_stride).zip(own.chunks(plane.row_bytes)) {
                 if let Some(to) = to.get_mut(..from.len()) {
                     to.copy_from_slice(from);
+                    order::swap_little_endian(to, packed.dtype());
                 }
             }
             rest = after;
@@ -96,7 +98,9 @@ fn raw_array(path: &Path, frame: RawFrame, array: &TensorDyn) -> Result<TensorDy
     let packed = layout(frame)?;
     let shape = packed.tensor_layout().map_err(tenure::Error::from)?;
     if array.shape() != shape.shape() || array.dtype() != packed.dtype() {
-        return raw(path, frame, array.map_read()?.as_slice());
+        let mut bytes = array.map_read()?.as_slice().to_vec();
+        order::swap_little_endian(&mut bytes, array.dtype());
+        return raw(path, frame, &bytes);
     }
     let tensor = blank(&packed)?;
     tensor.map()?.as_mut_slice().copy_from_slice(array.map_read()?.as_slice());

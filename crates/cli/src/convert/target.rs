@@ -6,6 +6,7 @@ use std::path::Path;
 
 use tenure::files::{self, whole};
 use tenure::image::codec;
+use tenure::layout::order;
 use tenure::{DType, TensorDyn};
 
 use super::Problem;
@@ -78,7 +79,9 @@ pub(crate) fn write(
             Ending::Jpg => codec::encode_jpeg(tensor, quality, out)?,
             Ending::Npy => files::npy::write(out, tensor)?,
             Ending::Raw => {
-                out.write_all(&copied::flat(tensor)?)?;
+                let mut bytes = copied::flat(tensor)?;
+                order::swap_little_endian(&mut bytes, tensor.dtype());
+                out.write_all(&bytes)?;
             }
         }
         Ok(())

@@ -50,9 +50,9 @@ pub(super) const ABOUT: &str = "\
 Write frames of a stream to files.
 
 Arrays (.npy) and .raw files have the frame's own elements, without row padding,
-all planes together; pictures (.png, .jpg) can be had of streams of images. The
-producer does not wait: frames that come while one is written may be dropped,
-which is told.";
+all planes together; .raw files are little-endian on every machine. Pictures
+(.png, .jpg) can be had of streams of images. The producer does not wait: frames
+that come while one is written may be dropped, which is told.";
 
 const EXAMPLES: &str = "\
 \x1b[1m\x1b[4mExamples:\x1b[0m

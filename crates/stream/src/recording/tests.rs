@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::*;
 use crate::{Meta, Publisher, Spec, Subscriber};
 use proptest::prelude::*;
-use tenure_layout::{Colour, Quantization};
+use tenure_layout::{Colour, Quantization, order};
 use tenure_tensor::{DType, PixelFormat};
 
 const SOON: Duration = Duration::from_secs(60);
@@ -57,6 +57,7 @@ fn what_is_recorded_is_read() {
         recording.read(&entry, slot.tensor()).unwrap();
         let mut flat = vec![0; spec.flat_bytes()];
         slot.tensor().copy_to_flat(&mut flat).unwrap();
+        order::swap_little_endian(&mut flat, slot.tensor().dtype());
         assert!(flat.iter().enumerate().all(|(at, byte)| *byte == (at + number) as u8));
         drop(slot);
         let other = publisher.claim_as(&Spec::tensor(DType::U8, &[1]).unwrap()).unwrap();
