@@ -230,6 +230,17 @@ impl Buffer {
         Some(Place { allocation, range: start..start + self.len })
     }
 
+    /// Which byte of the buffer that [`Buffer::identity`] names this one starts at: 0, but for
+    /// slices. It does not depend on where an arena has the bytes.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Whether this is a part of the buffer that [`Buffer::identity`] names, not all of it.
+    pub fn is_slice(&self) -> bool {
+        self.len != self.root.len
+    }
+
     /// Which byte of the allocation the buffer starts at; of the lazy buffer while there is none.
     pub fn start(&self) -> usize {
         self.root.place.get().map_or(0, |placed| placed.offset) + self.offset
