@@ -124,6 +124,16 @@ impl Buffer {
         Buffer { root: Arc::new(root), offset: 0, len: request.bytes() }
     }
 
+    /// Who makes the bytes, or would have if they were not placed elsewhere; `None` for a buffer
+    /// whose bytes existed before it.
+    pub fn allocator(&self) -> Option<&dyn Allocator> {
+        match &self.root.source {
+            Source::Made => None,
+            Source::Static(allocator) => Some(*allocator),
+            Source::Kept(allocator) => Some(allocator.as_ref()),
+        }
+    }
+
     /// The place, made now if it does not exist.
     #[inline]
     fn placed(&self) -> Result<&Placed> {
@@ -425,6 +435,12 @@ impl Root {
             return Err(Error::OutOfBounds { start: 0, end: self.len, len: raw.size() });
         }
         Ok(Placed { raw: Arc::new(raw), offset: 0 })
+    }
+}
+
+impl AsRef<Buffer> for Buffer {
+    fn as_ref(&self) -> &Buffer {
+        self
     }
 }
 

@@ -40,8 +40,6 @@ mod once;
 mod place;
 mod pool;
 mod raw;
-#[cfg(feature = "plan")]
-pub mod realize;
 mod registry;
 mod space;
 mod spaces;

@@ -43,6 +43,8 @@ mod image;
 mod map;
 mod meta;
 mod planes;
+#[cfg(feature = "plan")]
+pub mod realize;
 mod rows;
 mod tensor;
 mod views;
