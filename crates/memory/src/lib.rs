@@ -39,6 +39,7 @@ mod ledger;
 mod once;
 mod place;
 mod pool;
+mod protection;
 mod raw;
 mod registry;
 mod space;
@@ -54,15 +55,20 @@ mod bus;
 mod cached;
 #[cfg(linux_like)]
 mod descriptor;
+#[cfg(unix)]
+mod duplicate;
 #[cfg(linux_like)]
 mod fence;
 #[cfg(linux_like)]
+mod import;
+#[cfg(not(linux_like))]
+#[path = "import_elsewhere.rs"]
 mod import;
 #[cfg(linux_like)]
 mod ioctl;
 #[cfg(maps_pages)]
 mod mapping;
-#[cfg(linux_like)]
+#[cfg(unix)]
 mod plane;
 #[cfg(linux_like)]
 mod process;
@@ -83,7 +89,8 @@ pub use identity::{BufferIdentity, WeakIdentity};
 pub use ledger::Access;
 pub use place::Place;
 pub use pool::{Pool, PoolLimits, PoolReport};
-pub use raw::{CpuAddress, RawBuffer, RawMemory};
+pub use protection::Protection;
+pub use raw::{CpuAddress, RawBuffer, RawKind, RawMemory};
 pub use registry::ObjectKey;
 pub use space::{DeviceVendor, DlDevice, LogicalMemorySpace};
 pub use spaces::{allocator_in, allocator_on, announce, carrier_for};
@@ -95,9 +102,10 @@ pub use bus::ensure_sigbus_handler;
 pub use cached::copy_from_cache;
 #[cfg(linux_like)]
 pub use fence::{Fence, Signal};
-#[cfg(linux_like)]
-pub use import::{Protection, import, open_file, recognise};
-#[cfg(linux_like)]
+pub use import::open_file;
+#[cfg(unix)]
+pub use import::{import, recognise};
+#[cfg(unix)]
 pub use plane::PlaneDescriptor;
 #[cfg(linux_like)]
 pub use process::Process;
