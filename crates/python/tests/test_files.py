@@ -142,8 +142,8 @@ def test_plan(tmp_path):
     assert sorted(tensors) == ["a", "b", "c"]
     np.asarray(tensors["a"])[:] = 3
     assert tensors["b"].nbytes == 256 and (np.asarray(tensors["c"]) == 0).all()
-    for word, mode in {"off": "disabled", "NONE": "disabled", "pool": "remap", "tlsf": "arena"}.items():
-        assert tenure.plan(SCHEDULE, word).mode == mode
+    words = {"off": "disabled", "NONE": "disabled", "pool": "remap", "tlsf": "arena"}
+    assert {word: tenure.plan(SCHEDULE, word).mode for word in words} == words
     assert tenure.plan(SCHEDULE, packer="tlsf").bytes >= 768
 
 

@@ -1,12 +1,12 @@
 //! From a plan to memory: its arenas are allocated, and lazy tensors are placed in them.
 //!
-//! Nobody's handle is exchanged: a tensor made before the plan, its views and other handles to it get
-//! their bytes inside the arena. Use of two tensors at a time at which the plan did not keep them
+//! Nobody's handle is exchanged: a tensor made before the plan, its views and other handles to it
+//! get their bytes inside the arena. Use of two tensors at a time at which the plan did not keep them
 //! apart is refused by the ledger of the arena, as every overlapping use is.
 //!
 //! A plan of the mode [`Disabled`](tenure_plan::PlannerMode::Disabled) has no arenas: nothing is
-//! allocated and no tensor is touched, and each gets memory of its own when it is used. Views have to
-//! be slices of their bases then.
+//! allocated and no tensor is touched, and each gets memory of its own when it is used. Views have
+//! to be slices of their bases then.
 
 mod error;
 mod replay;
