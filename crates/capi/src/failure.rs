@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use tenure::memory::DeviceFault;
-use tenure::memory::realize::RealizeError;
+use tenure::realize::RealizeError;
 #[cfg(linux_like)]
 use tenure::stream;
 use tenure::{files, image, layout, memory, plan};
@@ -191,10 +191,7 @@ impl From<plan::JsonError> for Failure {
 
 impl From<RealizeError> for Failure {
     fn from(error: RealizeError) -> Failure {
-        let status = match &error {
-            RealizeError::Memory(error) => of_memory(error),
-            _ => Status::Invalid,
-        };
+        let status = error.memory().map_or(Status::Invalid, of_memory);
         Failure::of(status, &error)
     }
 }

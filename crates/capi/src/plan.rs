@@ -4,8 +4,8 @@
 use std::ffi::{CString, c_char};
 use std::sync::OnceLock;
 
-use tenure::memory::realize::realize;
 use tenure::plan::{Options, Packer, Placement, Plan, PlannerMode, plan};
+use tenure::realize::realize_in;
 
 use crate::allocator::named;
 use crate::codes::{MemoryCode, unknown};
@@ -22,7 +22,7 @@ pub type ModeCode = i32;
 /// Who packs: one of `TENURE_PACKER_…`.
 pub type PackerCode = i32;
 
-/// None: every buffer has memory of its own.
+/// None: nothing is placed, and every buffer has memory of its own.
 pub const TENURE_MODE_DISABLED: ModeCode = 0;
 /// Buffers of one type and size that are not in use at the same time share one allocation.
 pub const TENURE_MODE_REMAP: ModeCode = 1;
@@ -87,7 +87,8 @@ pub unsafe extern "C" fn tenure_plan_new(
     })
 }
 
-/// Bytes of all arenas together, what no plan can be smaller than, and whether the plan is proven
+/// Bytes of all arenas together (with `TENURE_MODE_DISABLED`, which has none, of all buffers on their
+/// own), what no plan can be smaller than, and whether the plan is proven
 /// to be the smallest.
 ///
 /// # Safety
@@ -210,7 +211,8 @@ pub unsafe extern "C" fn tenure_plan_json(
 
 /// Allocates the arenas of a plan in `memory`, which must be named, and places tensors in them:
 /// one for each buffer of the schedule, with its size, made by `tenure_tensor_lazy` and not
-/// touched yet. Those that the plan leaves out are not touched. Handles and views made before
+/// touched yet. Those that the plan leaves out are not touched: with `TENURE_MODE_DISABLED` all of
+/// them, and nothing is allocated. Handles and views made before
 /// stay, and have their bytes in the arena from then on.
 ///
 /// # Safety
@@ -228,14 +230,13 @@ pub unsafe extern "C" fn tenure_plan_realize(
         let (schedule, made, handles) = unsafe {
             (borrow(schedule, "schedule")?, borrow(made, "plan")?, list(tensors, count, "tensors")?)
         };
-        let mut buffers = vec![];
+        let mut tensors = vec![];
         for &handle in handles {
             // SAFETY: by the caller's promise.
-            let tensor = &unsafe { borrow(handle, "one of the tensors")? }.tensor;
-            buffers.push(tensor.buffer().clone());
+            tensors.push(&unsafe { borrow(handle, "one of the tensors")? }.tensor);
         }
         let allocator = named(memory)?;
-        realize(&schedule.0, &made.plan, &buffers, |_| Ok(allocator))?;
+        realize_in(&schedule.0, &made.plan, &tensors, |_| Ok(allocator))?;
         Ok(())
     })
 }

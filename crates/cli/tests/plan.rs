@@ -30,7 +30,10 @@ fn json_has_stable_names() {
         for name in ["mode", "packer", "bytes", "lower_bound", "optimal", "seconds", "buffers"] {
             assert!(row.get(name).is_some(), "{name} in {row}");
         }
-        assert_eq!((&row["lower_bound"], &row["buffers"]), (&96.into(), &4.into()));
+        // Disabled places nothing.
+        let placed = if row["mode"] == "disabled" { 0 } else { 4 };
+        assert_eq!((&row["lower_bound"], &row["buffers"]), (&96.into(), &placed.into()));
+        assert_eq!(row["allocations"] == 0, placed == 0, "{row}");
     }
     let bytes: Vec<_> = rows.iter().map(|row| row["bytes"].as_u64().unwrap()).collect();
     assert_eq!(bytes, [192, 96, 96, 96, 96, 96]);
@@ -43,6 +46,9 @@ fn modes_and_packers_are_chosen() {
     let some = rows(&["plan", &file, "--json", "--mode", "remap,arena", "--packer", "best"]);
     let names: Vec<_> = some.iter().map(|row| (&row["mode"], &row["packer"])).collect();
     assert_eq!(names, [(&"remap".into(), &().into()), (&"arena".into(), &"best".into())]);
+    let words = rows(&["plan", &file, "--json", "--mode", "off,pool,tlsf", "--packer", "best"]);
+    let names: Vec<_> = words.iter().map(|row| row["mode"].as_str().unwrap()).collect();
+    assert_eq!(names, ["disabled", "remap", "arena"]);
     let by_variable = tenure(&["plan", &file, "--json"]).env("TENURE_PLANNER", "remap").output();
     let (out, ..) = answer(by_variable.unwrap());
     let rows: Vec<serde_json::Value> = serde_json::from_str(&out).unwrap();

@@ -12,8 +12,9 @@ use crate::Gpu;
 ///
 /// ```
 /// use tenure_gpu::{Gpu, testing::TestDevice};
-/// use tenure_memory::{Buffer, Request, TensorMemory, realize};
+/// use tenure_memory::{Buffer, Request, TensorMemory};
 /// use tenure_plan::{BufferSpec, Options, Packer, PlannerMode, Schedule, Step, plan};
+/// use tenure_tensor::realize::realize_in;
 ///
 /// let gpu = Gpu::over(TestDevice::new())?;
 /// let lanes = gpu.lanes(TensorMemory::Device)?;
@@ -24,7 +25,7 @@ use crate::Gpu;
 /// let schedule = Schedule { buffers, steps };
 /// let plan = plan(&schedule, PlannerMode::Arena, Packer::Best, &Options::default())?;
 /// let buffers = names.map(|_| Buffer::lazy_in(lanes.compute(), &Request::new(4096).unwrap()));
-/// realize::realize(&schedule, &plan, &buffers, |arena| Ok(lanes.of(arena)))?;
+/// realize_in(&schedule, &plan, &buffers, |arena| Ok(lanes.of(arena)))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Lanes {

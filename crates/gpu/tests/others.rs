@@ -4,8 +4,9 @@
 use common::{device, numbers, quick, values};
 use tenure_gpu::testing::Settings;
 use tenure_memory::TensorMemory::{Device, Managed, Pinned};
-use tenure_memory::{Access, Buffer, DeviceVendor, Request, realize};
+use tenure_memory::{Access, Buffer, DeviceVendor, Request};
 use tenure_plan::{BufferSpec, Options, Packer, PlannerMode, Schedule, Step, plan};
+use tenure_tensor::realize::realize;
 use tenure_tensor::{DlDevice, Layout, Tensor, TensorDyn};
 
 #[path = "common/devices.rs"]
@@ -80,7 +81,7 @@ fn arenas_of_a_plan_are_memory_of_a_device() {
         Tensor::<u16>::from_buffer(buffers[n].clone(), layout.unwrap()).unwrap()
     };
     let (first, third) = (tensor(1), tensor(3));
-    let arenas = realize::realize(&schedule, &plan, &buffers, |_| Ok(&*allocator)).unwrap();
+    let arenas = realize(&schedule, &plan, &buffers).unwrap();
     assert!(arenas.iter().all(|arena| arena.memory() == Device));
     // Two buffers, one place, on the device.
     first.copy_from(&numbers(&[4096])).unwrap();

@@ -6,8 +6,9 @@ use std::time::Duration;
 use common::{device, numbers, quick, values};
 use tenure_gpu::testing::Settings;
 use tenure_memory::TensorMemory::{Device, Mem, Pinned};
-use tenure_memory::{Buffer, Request, realize};
+use tenure_memory::{Buffer, Request};
 use tenure_plan::{BufferSpec, Lane, Options, Packer, PlannerMode, Schedule, Step, plan};
+use tenure_tensor::realize::realize_in;
 use tenure_tensor::{Tensor, copy_all_later};
 
 #[path = "common/devices.rs"]
@@ -107,7 +108,7 @@ fn arenas_of_the_copy_lane_are_copied_on_a_copy_queue() {
         .iter()
         .map(|spec| Buffer::lazy_in(lanes.compute(), &request(spec)))
         .collect();
-    let arenas = realize::realize(&schedule, &plan, &buffers, |arena| Ok(lanes.of(arena))).unwrap();
+    let arenas = realize_in(&schedule, &plan, &buffers, |arena| Ok(lanes.of(arena))).unwrap();
     assert_eq!(arenas.len(), plan.arenas.len());
     let tensor = |n: usize| {
         let layout =

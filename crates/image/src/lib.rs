@@ -81,4 +81,4 @@ pub use engine::EngineKind;
 pub use error::{Error, Result};
 pub use normalize::Normalize;
 pub use placement::Placement;
-pub use processor::{Explanation, ImageProcessor, ImageProcessorConfig};
+pub use processor::{ChosenImage, Explanation, ImageProcessor, ImageProcessorConfig};

@@ -51,6 +51,33 @@ pub struct Explanation {
     pub verdict: Result<String, String>,
 }
 
+/// An image, and why it is in the memory that it is in.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ChosenImage {
+    /// The image.
+    pub image: TensorDyn,
+    /// The engine that would convert it; `None` if none of the processor's does.
+    pub engine: Option<EngineKind>,
+    /// Why this memory, and why not those that were tried before.
+    pub reason: String,
+}
+
+impl ChosenImage {
+    fn new(image: TensorDyn, engine: Option<&dyn Engine>, refusals: &str) -> ChosenImage {
+        let memory = image.memory();
+        let engine = engine.map(Engine::kind);
+        let why = match engine {
+            Some(engine) => format!("the engine {engine} does the work and takes memory {memory}"),
+            None => format!("no engine converts such pictures; memory {memory} was there"),
+        };
+        ChosenImage { image, engine, reason: format!("{why}{refusals}") }
+    }
+}
+
+/// Pixels of a picture that engines are asked about, across and down.
+const SMALL: usize = 16;
+
 impl ImageProcessor {
     /// A processor with the usual engines, or those that `TENURE_IMAGE_ENGINE` names:
     /// [`ImageProcessorConfig::engines`] tells which and in which order.
@@ -165,7 +192,8 @@ impl ImageProcessor {
         jobs.iter().map(|job| self.run(job)).collect()
     }
 
-    /// An image in the memory that the first engine likes best, or in the memory named.
+    /// An image in the memory named, or in the one that suits the engine that would do the work:
+    /// [`ImageProcessor::choose_image`] tells which and why.
     ///
     /// # Errors
     /// If the size or the element type is not the format's, or no memory serves.
@@ -177,19 +205,85 @@ impl ImageProcessor {
         dtype: DType,
         memory: Option<TensorMemory>,
     ) -> Result<TensorDyn> {
-        let make = |memory: Option<TensorMemory>| -> Result<TensorDyn> {
-            let own =
-                memory.and_then(|memory| self.engines.iter().find_map(|own| own.allocator(memory)));
-            Ok(match own {
-                Some(own) => TensorDyn::image_in(own, width, height, format, dtype, None, None)?,
-                None => TensorDyn::image(width, height, format, dtype, None, memory, None)?,
-            })
-        };
-        if memory.is_some() {
-            return make(memory);
+        match memory {
+            Some(_) => self.image_in(width, height, format, dtype, memory),
+            None => Ok(self.choose_image(width, height, format, dtype)?.image),
         }
-        let liked = self.engines.first().map_or(vec![], |engine| engine.memories());
-        liked.into_iter().find_map(|memory| make(Some(memory)).ok()).map_or_else(|| make(None), Ok)
+    }
+
+    /// An image in the memory that suits the engine that would do the work, and why it is there.
+    ///
+    /// The engine is the first of this processor's that converts pictures of the format. The CPU
+    /// works in whatever memory is chosen automatically. OpenGL takes, in this order, a DMA-BUF and
+    /// shared memory where its driver imports them, and else a pixel buffer of its own: so that is
+    /// what there is where OpenGL does the work and DMA-BUF is missing.
+    ///
+    /// ```
+    /// use tenure_image::{EngineKind, ImageProcessor, ImageProcessorConfig};
+    /// use tenure_tensor::{DType, PixelFormat};
+    /// let engines = Some(vec![EngineKind::Cpu]);
+    /// let config = ImageProcessorConfig { engines, ..ImageProcessorConfig::default() };
+    /// let processor = ImageProcessor::with_config(&config)?;
+    /// let chosen = processor.choose_image(640, 480, PixelFormat::Rgb, DType::U8)?;
+    /// assert_eq!(chosen.engine, Some(EngineKind::Cpu));
+    /// println!("{}: {}", chosen.image.memory(), chosen.reason);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ImageProcessor::create_image`].
+    pub fn choose_image(
+        &self,
+        width: usize,
+        height: usize,
+        format: PixelFormat,
+        dtype: DType,
+    ) -> Result<ChosenImage> {
+        let engine = self.worker(width, height, format, dtype)?;
+        let mut refusals = String::new();
+        for memory in engine.map_or(vec![], Engine::memories) {
+            match self.image_in(width, height, format, dtype, Some(memory)) {
+                Ok(image) => return Ok(ChosenImage::new(image, engine, &refusals)),
+                Err(error) => refusals += &format!("; {memory}: {error}"),
+            }
+        }
+        let image = self.image_in(width, height, format, dtype, None)?;
+        for refusal in image.refusals() {
+            refusals += &format!("; {}: {}", refusal.memory, refusal.error);
+        }
+        Ok(ChosenImage::new(image, engine, &refusals))
+    }
+
+    /// The engine that would convert pictures of this kind: asked with a small one.
+    fn worker(
+        &self,
+        width: usize,
+        height: usize,
+        format: PixelFormat,
+        dtype: DType,
+    ) -> Result<Option<&dyn Engine>> {
+        let memory = Some(TensorMemory::Mem);
+        let (width, height) = (width.min(SMALL), height.min(SMALL));
+        let source = self.image_in(width, height, format, dtype, memory)?;
+        let destination = self.image_in(width, height, format, dtype, memory)?;
+        let job = Job::new(&source, &destination, &Convert::new());
+        Ok(job.and_then(|job| self.engine_for(&job)).ok())
+    }
+
+    fn image_in(
+        &self,
+        width: usize,
+        height: usize,
+        format: PixelFormat,
+        dtype: DType,
+        memory: Option<TensorMemory>,
+    ) -> Result<TensorDyn> {
+        let own =
+            memory.and_then(|memory| self.engines.iter().find_map(|own| own.allocator(memory)));
+        Ok(match own {
+            Some(own) => TensorDyn::image_in(own, width, height, format, dtype, None, None)?,
+            None => TensorDyn::image(width, height, format, dtype, None, memory, None)?,
+        })
     }
 
     /// The engine that would do a conversion: the first that can.

@@ -251,6 +251,23 @@ fn the_engine_chooses_its_memory() {
     let image = GL.create_image(64, 64, PixelFormat::Rgb, DType::U8, None).unwrap();
     assert_ne!(image.memory(), TensorMemory::Mem);
     assert!(image.map_read().unwrap().as_slice().iter().all(|byte| *byte == 0));
+    // Who is asked is who would do the work, whatever else comes after.
+    let config = ImageProcessorConfig {
+        engines: Some(vec![EngineKind::Gl, EngineKind::Cpu]),
+        ..ImageProcessorConfig::default()
+    };
+    let both = ImageProcessor::with_config(&config).unwrap();
+    let chosen = both.choose_image(64, 64, PixelFormat::Rgb, DType::U8).unwrap();
+    assert_eq!((chosen.engine, chosen.image.memory()), (Some(EngineKind::Gl), image.memory()));
+    let memory = chosen.image.memory();
+    let start = format!("the engine gl does the work and takes memory {memory}");
+    assert!(chosen.reason.starts_with(&start), "{}", chosen.reason);
+    // Without DMA-BUF, and where OpenGL imports no shared memory, a pixel buffer.
+    let dma = tenure_memory::kind::allocator(TensorMemory::Dma).is_ok();
+    assert!(dma || memory != TensorMemory::Dma, "{}", chosen.reason);
+    let usual = ImageProcessor::new().unwrap();
+    let chosen = usual.choose_image(64, 64, PixelFormat::Rgb, DType::U8).unwrap();
+    assert_eq!(chosen.engine, usual.engines().next(), "the CPU reaches it");
 }
 
 #[test]

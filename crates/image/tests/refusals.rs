@@ -154,6 +154,34 @@ fn pictures_without_pixels() {
 }
 
 #[test]
+fn which_memory_was_chosen_and_why_is_told() {
+    let config =
+        ImageProcessorConfig { engines: Some(vec![EngineKind::Cpu]), ..Default::default() };
+    let processor = ImageProcessor::with_config(&config).unwrap();
+    for format in PixelFormat::all() {
+        let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
+        let chosen = processor.choose_image(40, 20, format, dtype).unwrap();
+        let memory = chosen.image.memory();
+        assert_eq!((chosen.engine, chosen.image.width()), (Some(EngineKind::Cpu), Some(40)));
+        let start = format!("the engine cpu does the work and takes memory {memory}");
+        assert!(chosen.reason.starts_with(&start), "{}", chosen.reason);
+        // Every memory that was tried before is there, with its reason.
+        for refusal in chosen.image.refusals() {
+            assert!(
+                chosen.reason.contains(&format!("; {}: ", refusal.memory)),
+                "{}",
+                chosen.reason
+            );
+        }
+        let made = processor.create_image(40, 20, format, dtype, None).unwrap();
+        assert_eq!(made.memory(), memory);
+    }
+    // Also of numbers that perhaps nobody converts.
+    let none = processor.choose_image(40, 20, PixelFormat::Rgb, DType::F64);
+    assert!(none.is_ok_and(|chosen| chosen.image.dtype() == DType::F64));
+}
+
+#[test]
 fn settings_that_cannot_be() {
     let none = ImageProcessorConfig { threads: Some(0), ..Default::default() };
     assert!(ImageProcessor::with_config(&none).is_err());

@@ -154,6 +154,22 @@ impl ImageLayout {
         self.planes[0].row_stride
     }
 
+    /// Whether the rows of the first plane are as close as [`ImageLayout::new`] puts them without
+    /// a stride.
+    ///
+    /// ```
+    /// use tenure_layout::{DType, ImageLayout, PixelFormat};
+    /// let rgb = |stride| ImageLayout::new(PixelFormat::Rgb, DType::U8, 100, 50, stride);
+    /// assert!(rgb(None)?.has_tight_rows() && rgb(Some(300))?.has_tight_rows());
+    /// assert!(!rgb(Some(320))?.has_tight_rows());
+    /// # Ok::<(), tenure_layout::Error>(())
+    /// ```
+    pub fn has_tight_rows(&self) -> bool {
+        let geometry = Geometry::new(self.format, self.dtype, self.width, self.height);
+        let minimum = geometry.and_then(|geometry| geometry.minimum_stride());
+        minimum.is_ok_and(|minimum| self.row_stride() <= minimum)
+    }
+
     /// Whether no row has padding.
     pub fn is_packed(&self) -> bool {
         self.planes_follow() && self.planes.iter().all(|plane| plane.row_bytes == plane.row_stride)

@@ -144,6 +144,16 @@ impl Buffer {
         Buffer { root: Arc::new(root), offset: 0, len: request.bytes() }
     }
 
+    /// Who makes the bytes, or would have if they were not placed elsewhere; `None` for a buffer
+    /// whose bytes existed before it.
+    pub fn allocator(&self) -> Option<&dyn Allocator> {
+        match &self.root.source {
+            Source::Made => None,
+            Source::Static(allocator) => Some(*allocator),
+            Source::Kept(allocator) => Some(allocator.as_ref()),
+        }
+    }
+
     /// The place, made now if it does not exist.
     #[inline]
     fn placed(&self) -> Result<&Placed> {
@@ -253,6 +263,17 @@ impl Buffer {
         let start = placed.offset + self.offset;
         let allocation = placed.raw.identity().id();
         Some(Place { allocation, range: start..start + self.len })
+    }
+
+    /// Which byte of the buffer that [`Buffer::identity`] names this one starts at: 0, but for
+    /// slices. It does not depend on where an arena has the bytes.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Whether this is a part of the buffer that [`Buffer::identity`] names, not all of it.
+    pub fn is_slice(&self) -> bool {
+        self.len != self.root.len
     }
 
     /// Which byte of the allocation the buffer starts at; of the lazy buffer while there is none.
@@ -465,6 +486,12 @@ impl Root {
             return Err(Error::OutOfBounds { start: 0, end: self.len, len: raw.size() });
         }
         Ok(Placed::new(Arc::new(raw), 0))
+    }
+}
+
+impl AsRef<Buffer> for Buffer {
+    fn as_ref(&self) -> &Buffer {
+        self
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a file descriptor is, before anything is mapped through it.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 
 use rustix::fs::{self, FileType, OFlags, SealFlags};
 use rustix::io::Errno;
@@ -136,13 +136,4 @@ fn words(kind: FileType) -> &'static str {
         FileType::Symlink => "a symbolic link",
         _ => "something without bytes (an eventfd, epoll or timer, say)",
     }
-}
-
-/// Another descriptor for the same object, closed on exec.
-///
-/// # Errors
-/// If `fd` is closed or this process has no descriptors left.
-pub(crate) fn duplicate(fd: impl AsFd) -> Result<OwnedFd> {
-    rustix::io::fcntl_dupfd_cloexec(fd, 0)
-        .map_err(|errno| Error::system("duplicating the descriptor", errno))
 }

@@ -434,7 +434,7 @@ pub enum MessageFault {
 
 impl Error {
     /// A failed system call in words.
-    #[cfg(linux_like)]
+    #[cfg(unix)]
     pub(crate) fn system(what: &'static str, cause: impl Into<io::Error>) -> Error {
         Error::System { what, cause: cause.into() }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::descriptor::duplicate;
+use crate::duplicate::duplicate;
 use crate::kind::dma::{export_fence, import_fence};
 use crate::{Access, Buffer, Error, RawBuffer, Result, TensorMemory};
 

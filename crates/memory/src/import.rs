@@ -10,26 +10,13 @@ use std::sync::Arc;
 use rustix::fs::{self, Mode, OFlags, SealFlags};
 
 use crate::bus::Watch;
-use crate::descriptor::{
-    Inspected, Object, addressable, duplicate, huge_page, inspect, object_key,
-};
+use crate::descriptor::{Inspected, Object, addressable, huge_page, inspect, object_key};
+use crate::duplicate::duplicate;
 use crate::kind::dma::DmaBuf;
 use crate::kind::file::Mapped;
 use crate::kind::shm::Shared;
 use crate::mapping::Mapping;
-use crate::{Buffer, Error, ObjectKey, RawBuffer, Result, TensorMemory, registry};
-
-/// How imported memory is mapped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Protection {
-    /// For writing if descriptor and seals allow it, otherwise for reading.
-    #[default]
-    AsAllowed,
-    /// For reading only.
-    ReadOnly,
-    /// For writing; an error if that is not allowed.
-    Writable,
-}
+use crate::{Buffer, Error, ObjectKey, Protection, RawBuffer, Result, TensorMemory, registry};
 
 /// What memory a descriptor stands for, without mapping it: memory files are
 /// [`TensorMemory::Shm`], regular files [`TensorMemory::File`], DMA-BUFs [`TensorMemory::Dma`].

@@ -58,7 +58,7 @@ pub static ALL: &[Kind] = &[
     Kind { memory: TensorMemory::Dma, title: "DMA-BUF", probe: dma::probe },
     Kind { memory: TensorMemory::Shm, title: "shared memory", probe: shm::probe },
     Kind { memory: TensorMemory::Pbo, title: "OpenGL pixel buffer", probe: elsewhere::pbo },
-    Kind { memory: TensorMemory::File, title: "mapped file", probe: elsewhere::file },
+    Kind { memory: TensorMemory::File, title: "mapped file (DISK)", probe: elsewhere::file },
     Kind { memory: TensorMemory::Pinned, title: "pinned memory", probe: elsewhere::pinned },
     Kind { memory: TensorMemory::Device, title: "device memory", probe: elsewhere::device },
     Kind { memory: TensorMemory::Managed, title: "managed memory", probe: elsewhere::managed },

@@ -40,9 +40,8 @@ mod ledger;
 mod once;
 mod place;
 mod pool;
+mod protection;
 mod raw;
-#[cfg(feature = "plan")]
-pub mod realize;
 mod registry;
 mod rows;
 mod space;
@@ -58,15 +57,20 @@ mod bus;
 mod cached;
 #[cfg(linux_like)]
 mod descriptor;
+#[cfg(unix)]
+mod duplicate;
 #[cfg(linux_like)]
 mod fence;
 #[cfg(linux_like)]
+mod import;
+#[cfg(not(linux_like))]
+#[path = "import_elsewhere.rs"]
 mod import;
 #[cfg(linux_like)]
 mod ioctl;
 #[cfg(maps_pages)]
 mod mapping;
-#[cfg(linux_like)]
+#[cfg(unix)]
 mod plane;
 #[cfg(linux_like)]
 mod process;
@@ -87,7 +91,8 @@ pub use identity::{BufferIdentity, WeakIdentity};
 pub use ledger::Access;
 pub use place::Place;
 pub use pool::{Pool, PoolLimits, PoolReport};
-pub use raw::{CpuAddress, RawBuffer, RawMemory};
+pub use protection::Protection;
+pub use raw::{CpuAddress, RawBuffer, RawKind, RawMemory};
 pub use registry::ObjectKey;
 pub use rows::Rows;
 pub use space::{DeviceVendor, DlDevice, LogicalMemorySpace};
@@ -100,9 +105,10 @@ pub use bus::ensure_sigbus_handler;
 pub use cached::copy_from_cache;
 #[cfg(linux_like)]
 pub use fence::{Fence, Signal};
-#[cfg(linux_like)]
-pub use import::{Protection, import, open_file, recognise};
-#[cfg(linux_like)]
+pub use import::open_file;
+#[cfg(unix)]
+pub use import::{import, recognise};
+#[cfg(unix)]
 pub use plane::PlaneDescriptor;
 #[cfg(linux_like)]
 pub use process::Process;

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use crate::descriptor::duplicate;
+use crate::duplicate::duplicate;
 use crate::{Error, Result};
 
 /// `DRM_FORMAT_MOD_LINEAR`.
@@ -13,7 +13,7 @@ const LINEAR: u64 = 0;
 ///
 /// ```
 /// use tenure_memory::PlaneDescriptor;
-/// let file = std::fs::File::open("/proc/self/exe")?;
+/// let file = std::fs::File::open("/dev/zero")?;
 /// let plane = PlaneDescriptor::new(&file)?.with_stride(2048).with_offset(0);
 /// assert_eq!(plane.stride(), Some(2048));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

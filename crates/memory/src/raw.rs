@@ -23,10 +23,13 @@ mod descriptors;
 mod enter;
 #[cfg(linux_like)]
 mod exports;
+mod kind;
 #[cfg(linux_like)]
 mod turns;
 mod watch;
 mod windows;
+
+pub use kind::RawKind;
 
 /// How the CPU reaches a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +55,11 @@ pub enum CpuAddress {
 pub unsafe trait RawMemory: Send + Sync + 'static {
     /// The memory's name.
     fn memory(&self) -> TensorMemory;
+
+    /// What it is, where that is not what [`RawMemory::memory`] says.
+    fn kind(&self) -> RawKind {
+        RawKind::of(self.memory())
+    }
 
     /// Where it lives.
     fn space(&self) -> LogicalMemorySpace {

@@ -26,7 +26,7 @@ pub enum TensorMemory {
     Shm = 2,
     /// An OpenGL pixel buffer object.
     Pbo = 3,
-    /// A mapped file, read-only.
+    /// A mapped file, read-only: the device that others call DISK. `disk` is a word for it too.
     File = 4,
     /// Page-locked main memory that a GPU reaches directly.
     Pinned = 5,
@@ -46,6 +46,9 @@ const TABLE: [(TensorMemory, &str); 8] = [
     (TensorMemory::Device, "device"),
     (TensorMemory::Managed, "managed"),
 ];
+
+/// What others call a mapped file.
+const DISK: &str = "disk";
 
 impl TensorMemory {
     /// How many there are.
@@ -72,7 +75,11 @@ impl TensorMemory {
     }
 
     pub(crate) fn words() -> String {
-        TABLE.iter().map(|row| row.1).collect::<Vec<_>>().join(", ")
+        let word = |&(memory, word): &(TensorMemory, &str)| match memory {
+            TensorMemory::File => format!("{word} (or {DISK})"),
+            _ => word.to_owned(),
+        };
+        TABLE.iter().map(word).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -90,6 +97,7 @@ impl FromStr for TensorMemory {
             .iter()
             .find(|row| row.1.eq_ignore_ascii_case(word))
             .map(|row| row.0)
+            .or(word.eq_ignore_ascii_case(DISK).then_some(TensorMemory::File))
             .ok_or_else(|| Error::UnknownMemory { word: word.to_owned() })
     }
 }
@@ -122,5 +130,8 @@ mod tests {
         }
         assert_eq!(TensorMemory::from_code(8), None);
         assert_eq!(TensorMemory::try_from("SHM").unwrap(), TensorMemory::Shm);
+        assert_eq!(TensorMemory::try_from("DISK").unwrap(), TensorMemory::File);
+        let words = TensorMemory::try_from("tape").unwrap_err().to_string();
+        assert!(words.contains("pbo, file (or disk), pinned"), "{words}");
     }
 }

@@ -86,6 +86,7 @@ impl Reason {
             Reason::Partial => "is partially written",
             Reason::Disk => "is on disk",
             Reason::NeverUsed => "is never used",
+            Reason::Disabled => "has memory of its own",
             Reason::Aliased(_) => "shares bytes with a buffer that is not planned",
         }
     }
@@ -98,6 +99,7 @@ impl Reason {
             Reason::Partial => "bytes of it are read that no step has written",
             Reason::Disk => "its bytes are a file's",
             Reason::NeverUsed => "no step touches it",
+            Reason::Disabled => "the planner is disabled",
             Reason::Aliased(_) => "they stay together",
         }
     }

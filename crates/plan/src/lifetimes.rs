@@ -55,6 +55,8 @@ pub enum Reason {
     Disk,
     /// No step touches it.
     NeverUsed,
+    /// It could be placed, but the plan is for [`PlannerMode::Disabled`](crate::PlannerMode::Disabled).
+    Disabled,
     /// It shares bytes with a buffer that is not placed: this one.
     Aliased(usize),
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::in_place::{Whole, matches, merge};
-use crate::lifetimes::{ArenaKey, Lifetimes, Parts, Tenant};
+use crate::lifetimes::{ArenaKey, Lifetimes, Parts, Reason, Tenant};
 use crate::plan::{Arena, Placement, Plan, PlanError};
 use crate::{Item, Options, Packer, Packing, PlannerMode, Problem, Schedule, lower_bound};
 
@@ -61,7 +61,7 @@ pub(crate) fn plan_lifetimes(
     let taken = matches(schedule, &lifetimes);
     let Lifetimes { tenants, parts, .. } = lifetimes;
     let (places, arenas, lower_bound) = match mode {
-        PlannerMode::Disabled => disabled(tenants, taken)?,
+        PlannerMode::Disabled => return disabled(&parts, &tenants, &taken),
         PlannerMode::Remap => remap(tenants, taken)?,
         PlannerMode::Arena => arena(tenants, taken, packer, options)?,
     };
@@ -94,15 +94,21 @@ pub(crate) fn finish(
     Plan { mode, packer, arenas, placements, bytes, lower_bound, optimal }
 }
 
-/// Memory of its own for each.
-fn disabled(tenants: Vec<Tenant>, taken: Vec<Option<u32>>) -> Result<Made, PlanError> {
-    let least = least(&tenants, &taken)?;
-    drop(taken);
-    let own = |tenant: &Tenant| allocation(tenant, rounded(tenant), tenant.align);
-    let arenas: Vec<Arena> = tenants.iter().map(own).collect();
-    drop(tenants);
-    let places = (0..arenas.len()).map(|arena| (arena, 0)).collect();
-    Ok((places, arenas, least))
+/// Nothing for anybody: buffers have memory of their own, of which only the size is told.
+fn disabled(parts: &Parts, tenants: &[Tenant], taken: &[Option<u32>]) -> Result<Plan, PlanError> {
+    let lower_bound = least(tenants, taken)?;
+    let bytes = tenants.iter().map(rounded).sum();
+    let placements =
+        (0..parts.len()).map(|buffer| parts.of(buffer).err().unwrap_or(Reason::Disabled));
+    Ok(Plan {
+        mode: PlannerMode::Disabled,
+        packer: None,
+        arenas: Vec::new(),
+        placements: placements.map(Placement::Excluded).collect(),
+        bytes,
+        lower_bound,
+        optimal: bytes == lower_bound,
+    })
 }
 
 /// One allocation for buffers of a class that are not in use at the same time. Giving each the

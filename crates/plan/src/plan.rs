@@ -19,7 +19,8 @@ pub struct Plan {
     pub arenas: Vec<Arena>,
     /// Where each buffer goes, in the schedule's order.
     pub placements: Vec<Placement>,
-    /// The size of all arenas together.
+    /// The size of all arenas together. In [`PlannerMode::Disabled`], which has none, what the
+    /// buffers that could be placed take on their own, each rounded up to its alignment.
     pub bytes: u64,
     /// No plan of any mode needs fewer bytes for the same schedule and the same rules of who
     /// can share.

@@ -67,7 +67,8 @@ pub struct BufferSpec {
     /// Steps read bytes of it that no step has written.
     #[serde(default, skip_serializing_if = "is_false")]
     pub partial: bool,
-    /// Its bytes are a file's.
+    /// Its bytes are a file's: it is on the device that others call DISK, which nothing is packed
+    /// into.
     #[serde(default, skip_serializing_if = "is_false")]
     pub disk: bool,
     /// Has no bytes of its own, but some of another buffer's.

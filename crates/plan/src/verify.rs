@@ -16,7 +16,7 @@ use order::{Demand, Order};
 
 use crate::plan::{Placement, Plan};
 use crate::schedule::groups::Groups;
-use crate::{BufferSpec, Schedule};
+use crate::{BufferSpec, PlannerMode, Schedule};
 
 /// Checks that running `schedule` with its buffers where `plan` puts them gives what it would
 /// give if each had memory of its own, and that no lane has to wait for memory.
@@ -31,6 +31,9 @@ pub fn verify(schedule: &Schedule, plan: &Plan) -> Result<(), VerifyError> {
         return Err(VerifyError::Count { placements, buffers });
     }
     check_claims(plan)?;
+    if plan.mode == PlannerMode::Disabled {
+        return check_disabled(schedule, plan, &groups);
+    }
     check_places(schedule, plan, &groups)?;
     let order = Order::new(schedule, &groups);
     let demands = sweep(schedule, plan, &groups, &order)?;
@@ -38,7 +41,8 @@ pub fn verify(schedule: &Schedule, plan: &Plan) -> Result<(), VerifyError> {
 }
 
 fn check_claims(plan: &Plan) -> Result<(), VerifyError> {
-    let sum = plan.arenas.iter().try_fold(0u64, |sum, arena| sum.checked_add(arena.bytes));
+    let arenas = plan.arenas.iter().try_fold(0u64, |sum, arena| sum.checked_add(arena.bytes));
+    let sum = if plan.mode == PlannerMode::Disabled { Some(plan.bytes) } else { arenas };
     let claims = plan.arenas.iter().map(|arena| (arena.bytes, arena.lower_bound, arena.optimal));
     let all = (plan.bytes, plan.lower_bound, plan.optimal);
     for (bytes, lower_bound, optimal) in claims.chain([all]) {
@@ -52,8 +56,8 @@ fn check_claims(plan: &Plan) -> Result<(), VerifyError> {
     }
 }
 
-/// Each buffer alone: that it is placed if it can be and not if it must not, and where.
-fn check_places(schedule: &Schedule, plan: &Plan, groups: &Groups) -> Result<(), VerifyError> {
+/// Per root, whether it keeps the memory it has, and whether a step touches it.
+fn kept_and_used(schedule: &Schedule, groups: &Groups) -> (Vec<bool>, Vec<bool>) {
     let mut kept = vec![false; schedule.buffers.len()];
     let mut used = vec![false; schedule.buffers.len()];
     for (index, spec) in schedule.buffers.iter().enumerate() {
@@ -63,6 +67,32 @@ fn check_places(schedule: &Schedule, plan: &Plan, groups: &Groups) -> Result<(),
     for (buffer, _) in schedule.steps.iter().flat_map(|step| step.touches()) {
         used[groups.root(buffer)] = true;
     }
+    (kept, used)
+}
+
+/// That nothing is placed, and that the size is enough for all buffers that could be.
+fn check_disabled(schedule: &Schedule, plan: &Plan, groups: &Groups) -> Result<(), VerifyError> {
+    let (kept, used) = kept_and_used(schedule, groups);
+    let mut own = Some(0u64);
+    for (index, spec) in schedule.buffers.iter().enumerate() {
+        if plan.place(index).is_some() {
+            return Err(VerifyError::Placed { buffer: spec.name.clone() });
+        }
+        if groups.root(index) == index && used[index] && !kept[index] {
+            let rounded = spec.bytes.checked_next_multiple_of(spec.align);
+            own = own.zip(rounded).and_then(|(sum, bytes)| sum.checked_add(bytes));
+        }
+    }
+    if own.is_some_and(|own| own <= plan.bytes) && plan.arenas.is_empty() {
+        return Ok(());
+    }
+    let &Plan { bytes, lower_bound, optimal, .. } = plan;
+    Err(VerifyError::Claim { bytes, lower_bound, optimal })
+}
+
+/// Each buffer alone: that it is placed if it can be and not if it must not, and where.
+fn check_places(schedule: &Schedule, plan: &Plan, groups: &Groups) -> Result<(), VerifyError> {
+    let (kept, used) = kept_and_used(schedule, groups);
     for (index, spec) in schedule.buffers.iter().enumerate() {
         let root = groups.root(index);
         let buffer = || spec.name.clone();

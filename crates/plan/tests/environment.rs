@@ -17,7 +17,9 @@ fn words_are_obeyed_or_refused() {
     assert!(ask(None).contains("mode: none"));
     assert!(ask(Some("")).contains("mode: none"));
     for mode in PlannerMode::ALL {
-        assert!(ask(Some(mode.name())).contains(&format!("mode: {mode}")));
+        for word in [&[mode.name()], mode.other_words()].concat() {
+            assert!(ask(Some(word)).contains(&format!("mode: {mode}")));
+        }
     }
     let refusal = ask(Some("arenas"));
     assert!(refusal.contains("\"arenas\"; there are disabled, remap and arena"), "{refusal}");

@@ -136,7 +136,14 @@ def test_plan(tmp_path):
     (tmp_path / "schedule.json").write_text(json.dumps(SCHEDULE))
     assert tenure.plan(tmp_path / "schedule.json") == plan
     assert tenure.plan(json.dumps(SCHEDULE), seconds=1, threads=2) == plan
-    assert tenure.plan(SCHEDULE, "disabled").bytes == 1280
+    alone = tenure.plan(SCHEDULE, "disabled")
+    assert (alone.bytes, alone.arenas, set(alone.places.values())) == (1280, (), {None})
+    tensors = alone.allocate("mem")
+    assert sorted(tensors) == ["a", "b", "c"]
+    np.asarray(tensors["a"])[:] = 3
+    assert tensors["b"].nbytes == 256 and (np.asarray(tensors["c"]) == 0).all()
+    words = {"off": "disabled", "NONE": "disabled", "pool": "remap", "tlsf": "arena"}
+    assert {word: tenure.plan(SCHEDULE, word).mode for word in words} == words
     assert tenure.plan(SCHEDULE, packer="tlsf").bytes >= 768
 
 

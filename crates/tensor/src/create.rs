@@ -292,8 +292,7 @@ fn create_image<E: ElementKind>(
         if memory == TensorMemory::Dma { for_devices } else { for_others }
     })?;
     let layout = chosen(raw.memory()).clone();
-    let given_stride = (layout != image).then(|| layout.row_stride()).or(given_stride);
-    image_over(raw, layout, given_stride)
+    image_over(raw, layout)
 }
 
 fn create_image_in<E: ElementKind>(
@@ -304,22 +303,17 @@ fn create_image_in<E: ElementKind>(
 ) -> Result<Tensor<E>> {
     let padded = allocator.memory() == TensorMemory::Dma && given_stride.is_none();
     let layout = if padded { padded_for_devices(&image)? } else { image.clone() };
-    let given_stride = (layout != image).then(|| layout.row_stride()).or(given_stride);
     let raw = allocator.allocate(&Request::new(layout.allocation_bytes())?.with_name(name))?;
     let (end, available) = (layout.span().end, raw.size());
     if end > available {
         return Err(tenure_layout::Error::OutOfBounds { end, available }.into());
     }
-    image_over(raw, layout, given_stride)
+    image_over(raw, layout)
 }
 
-fn image_over<E: ElementKind>(
-    raw: RawBuffer,
-    layout: ImageLayout,
-    given_stride: Option<usize>,
-) -> Result<Tensor<E>> {
+fn image_over<E: ElementKind>(raw: RawBuffer, layout: ImageLayout) -> Result<Tensor<E>> {
     let mut meta = Meta::new(layout.tensor_layout()?);
-    meta.image = Some(Image { layout, given_stride });
+    meta.image = Some(Image { layout });
     Ok(Tensor::assemble(Buffer::from_raw(raw), meta))
 }
 

@@ -1,11 +1,10 @@
 //! Tensors and file descriptors: giving memory to other processes, taking theirs.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
 
 use crate::{Dyn, ElementKind};
 use tenure_layout::{DType, Layout, PixelFormat};
-use tenure_memory::{PlaneDescriptor, Protection, TensorMemory, import, open_file};
+use tenure_memory::{PlaneDescriptor, Protection, TensorMemory, import};
 
 use crate::{Result, Tensor};
 
@@ -23,7 +22,8 @@ impl<E: ElementKind> Tensor<E> {
     /// ```
     ///
     /// # Errors
-    /// If the memory has no descriptor (the heap, say) or this process has none left.
+    /// If the memory has no descriptor (the heap, say; any memory of a Unix that has no sealed
+    /// memory files) or this process has none left.
     pub fn clone_fd(&self) -> Result<OwnedFd> {
         self.check_one_buffer()?;
         Ok(self.parts.buffer.clone_descriptor()?)
@@ -35,7 +35,10 @@ impl<E: ElementKind> Tensor<E> {
     /// If its memory is not [`TensorMemory::Dma`].
     pub fn dmabuf(&self) -> Result<BorrowedFd<'_>> {
         self.check_dma()?;
-        Ok(self.parts.buffer.raw()?.descriptor()?)
+        #[cfg(linux_like)]
+        return Ok(self.parts.buffer.raw()?.descriptor()?);
+        #[cfg(not(linux_like))]
+        Err(tenure_memory::Error::NoDescriptor { memory: TensorMemory::Dma }.into())
     }
 
     /// A new descriptor for the DMA-BUF that the tensor is in.
@@ -60,7 +63,9 @@ impl<T: crate::Element> Tensor<T> {
     /// allow it.
     ///
     /// # Errors
-    /// If the descriptor is closed, not memory, too short, or its memory can be taken away.
+    /// If the descriptor is closed, not memory, too short, or its memory can be taken away; on a Unix
+    /// that cannot keep others from taking it, always
+    /// ([`Unavailable`](tenure_memory::Error::Unavailable)).
     pub fn from_fd(fd: impl AsFd, shape: &[usize], name: Option<&str>) -> Result<Self> {
         Tensor::<Dyn>::from_fd(fd, shape, T::DTYPE, name)?.typed()
     }
@@ -114,15 +119,5 @@ impl Tensor<Dyn> {
             buffers.truncate(1);
         }
         Tensor::from_plane_buffers(&buffers, &places, width, height, format, dtype)
-    }
-
-    /// A whole file as read-only bytes; nothing is read until it is touched.
-    ///
-    /// # Errors
-    /// If it cannot be opened or is not a regular file.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let buffer = open_file(path)?;
-        let layout = Layout::contiguous(DType::U8, &[buffer.len()])?;
-        Tensor::from_buffer(buffer, layout)
     }
 }

@@ -87,6 +87,16 @@ pub enum Error {
         /// The format.
         format: PixelFormat,
     },
+    /// An offset before the bytes that a view was cut to.
+    #[error(
+        "the plane offset of this view must be at least {start}, where its bytes begin, got {offset}"
+    )]
+    BeforeStart {
+        /// The offset asked for.
+        offset: usize,
+        /// The smallest possible.
+        start: usize,
+    },
     /// One slice was asked for of an image whose planes are in several buffers.
     #[error("the {format} image has its planes in {buffers} buffers: map each with plane()")]
     SeveralBuffers {

@@ -42,12 +42,15 @@ pub mod fields;
 mod image;
 mod map;
 mod meta;
+mod open;
 mod planes;
+#[cfg(feature = "plan")]
+pub mod realize;
 mod rows;
 mod tensor;
 mod views;
 
-#[cfg(linux_like)]
+#[cfg(unix)]
 mod descriptor;
 #[cfg(feature = "dlpack")]
 pub mod dlpack;
@@ -72,9 +75,10 @@ pub use tenure_layout::{
     Colour, ColourMatrix, ColourRange, DType, ImageLayout, Layout, PixelFormat, PlaneLayout,
     Quantization, Region, ZeroPoints,
 };
+#[cfg(unix)]
+pub use tenure_memory::PlaneDescriptor;
+pub use tenure_memory::Protection;
 pub use tenure_memory::{
     Allocator, Buffer, BufferIdentity, DeviceVendor, DlDevice, LogicalMemorySpace, Pool,
-    PoolLimits, PoolReport, RawBuffer, Request, TensorMemory, WeakIdentity,
+    PoolLimits, PoolReport, RawBuffer, RawKind, Request, TensorMemory, WeakIdentity,
 };
-#[cfg(linux_like)]
-pub use tenure_memory::{PlaneDescriptor, Protection};

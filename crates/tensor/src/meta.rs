@@ -60,21 +60,17 @@ pub(crate) struct Meta {
     pub(crate) image: Option<Image>,
     pub(crate) colour: Option<Colour>,
     pub(crate) quantization: Option<Quantization>,
-    /// Where the first byte was put by the caller.
-    pub(crate) given_offset: Option<usize>,
 }
 
 /// What is known of a tensor that is an image (or a batch of them: then of the first).
 #[derive(Debug, Clone)]
 pub(crate) struct Image {
     pub(crate) layout: ImageLayout,
-    /// The row stride that the caller gave.
-    pub(crate) given_stride: Option<usize>,
 }
 
 impl Meta {
     pub(crate) fn new(layout: Layout) -> Meta {
-        Meta { layout, image: None, colour: None, quantization: None, given_offset: None }
+        Meta { layout, image: None, colour: None, quantization: None }
     }
 
     /// Bytes of the (first) buffer that belong to the tensor, from the first to the last. Planes
@@ -89,6 +85,13 @@ impl Meta {
             }
             _ => own,
         }
+    }
+
+    /// Where the first row of the first plane is in the (first) buffer; of a tensor that is no
+    /// image, its first byte.
+    pub(crate) fn first_byte(&self) -> usize {
+        let plane = self.image.as_ref().and_then(|image| image.layout.planes().first());
+        plane.map_or_else(|| self.layout.span().start, |plane| plane.offset)
     }
 
     /// Whether the tensor has leading dimensions that count images.

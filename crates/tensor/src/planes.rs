@@ -139,15 +139,9 @@ impl Tensor<Dyn> {
                 return Err(tenure_layout::Error::OutOfBounds { end, available }.into());
             }
         }
-        let given_offset = places.first().map(|place| place.0).filter(|offset| *offset != 0);
-        let given_stride = places.first().and_then(|place| place.1);
         let layout =
             if others.is_empty() { image.tensor_layout()? } else { image.plane_layout(0)? };
-        let meta = Meta {
-            image: Some(Image { layout: image, given_stride }),
-            given_offset,
-            ..Meta::new(layout)
-        };
+        let meta = Meta { image: Some(Image { layout: image }), ..Meta::new(layout) };
         let parts = Parts { buffer: first.clone(), other_planes: SmallVec::from(others), meta };
         Ok(Tensor { parts: Arc::new(parts), element: PhantomData })
     }

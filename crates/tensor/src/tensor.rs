@@ -255,6 +255,12 @@ fn is_integer(dtype: DType) -> bool {
     )
 }
 
+impl<E: ElementKind> AsRef<Buffer> for Tensor<E> {
+    fn as_ref(&self) -> &Buffer {
+        self.buffer()
+    }
+}
+
 impl<E: ElementKind> fmt::Debug for Tensor<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tensor")

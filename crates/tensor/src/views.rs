@@ -35,8 +35,7 @@ impl<E: ElementKind> Tensor<E> {
     #[cfg(linux_like)]
     pub(crate) fn trim_to_span(&self) -> Result<Tensor<E>> {
         if self.parts.other_planes.is_empty() {
-            // Where it starts in the whole memory is not where it starts in its own part.
-            self.cut(Meta { given_offset: None, ..self.parts.meta.clone() })
+            self.cut(self.parts.meta.clone())
         } else {
             Ok(self.share())
         }
@@ -177,7 +176,7 @@ impl<E: ElementKind> Tensor<E> {
             return self.index(0, index);
         };
         let moved = layout.offset() as isize - self.parts.meta.layout.offset() as isize;
-        let image = Image { layout: image.layout.shifted(moved)?, ..image.clone() };
+        let image = Image { layout: image.layout.shifted(moved)? };
         let quantization = self.quantized(|q| q.after_index(0, index));
         let colour = self.parts.meta.colour;
         let whole = image.layout.tensor_layout()?;
@@ -194,6 +193,7 @@ impl<E: ElementKind> Tensor<E> {
     /// let frame = Tensor::<u8>::image(1920, 1080, PixelFormat::Nv12, None, None)?;
     /// let face = frame.view(Region::new(600, 200, 256, 256))?;
     /// assert_eq!((face.width(), face.row_stride()), (Some(256), Some(1920)));
+    /// assert_eq!(face.plane_offset(), Some(200 * 1920 + 600));
     /// assert!(frame.view(Region::new(1800, 0, 256, 256)).is_err());
     /// # Ok::<(), tenure_tensor::Error>(())
     /// ```
@@ -203,14 +203,12 @@ impl<E: ElementKind> Tensor<E> {
     pub fn view(&self, region: Region) -> Result<Tensor<E>> {
         let image = self.one_image()?;
         let layout = image.layout.view(region)?;
-        let given_stride = Some(layout.row_stride());
         let one_buffer = self.parts.other_planes.is_empty();
         let meta = Meta {
             layout: if one_buffer { layout.tensor_layout()? } else { layout.plane_layout(0)? },
-            image: Some(Image { layout, given_stride }),
+            image: Some(Image { layout }),
             colour: self.parts.meta.colour,
             quantization: self.region_quantization(region),
-            given_offset: None,
         };
         if one_buffer {
             self.cut(meta)

@@ -176,12 +176,86 @@ fn images_are_moved_in_their_buffer() {
     assert!(image.set_plane_offset(1).unwrap_err().to_string().contains("multiple of 2"));
     assert!(image.set_plane_offset(1999).is_err() && image.set_plane_offset(1990).is_err());
     assert!(image.set_plane_offset(usize::MAX - 1).is_err());
-    assert_eq!((image.layout(), image.plane_offset()), (&before, Some(0)), "unchanged");
+    assert_eq!((image.layout(), image.plane_offset()), (&before, None), "unchanged");
     // Any tensor has a place.
     let small = Tensor::<u16>::new(&[1000], MEM, None).unwrap().slice(0, 10..20).unwrap();
-    assert_eq!(small.plane_offset(), None);
-    assert!(small.share().with_plane_offset(2).is_err(), "a view has no more than its bytes");
-    assert_eq!(small.with_plane_offset(0).unwrap().plane_offset(), Some(0));
+    assert_eq!(small.plane_offset(), Some(20));
+    assert!(small.share().with_plane_offset(22).is_err(), "a view has no more than its bytes");
+    let before = small.share().with_plane_offset(0).unwrap_err().to_string();
+    assert!(before.contains("must be at least 20, where its bytes begin, got 0"), "{before}");
+    assert_eq!(small.with_plane_offset(20).unwrap().plane_offset(), Some(20));
+}
+
+#[test]
+fn tight_rows_have_no_stride_and_the_first_byte_no_offset() {
+    let rgb = |stride| Tensor::<u8>::image_with_stride(10, 4, PixelFormat::Rgb, stride, MEM, None);
+    let (mut tight, padded) = (rgb(30).unwrap(), rgb(32).unwrap());
+    assert_eq!((tight.row_stride(), padded.row_stride()), (None, Some(32)));
+    assert_eq!(padded.with_row_stride(30).unwrap().row_stride(), None);
+    tight.set_row_stride(30).unwrap();
+    assert_eq!((tight.row_stride(), tight.effective_row_stride()), (None, Some(30)));
+    // Odd pictures: chroma makes a row of luma longer than its samples.
+    let odd = Tensor::<u8>::image_with_stride(11, 5, PixelFormat::Nv12, 12, MEM, None).unwrap();
+    assert_eq!((odd.row_stride(), odd.effective_row_stride()), (None, Some(12)));
+    // From buffers, with and without a stride that is said.
+    for (stride, expected) in [(None, None), (Some(30), None), (Some(31), Some(31))] {
+        let buffer = Tensor::<u8>::new(&[200], MEM, None).unwrap().buffer().clone();
+        let places = [(8, stride)];
+        let frame =
+            TensorDyn::from_plane_buffers(&[buffer], &places, 10, 4, PixelFormat::Rgb, DType::U8);
+        let frame = frame.unwrap();
+        assert_eq!((frame.row_stride(), frame.plane_offset()), (expected, Some(8)));
+    }
+    let strided = Tensor::<u8>::new(&[4, 16, 3], MEM, None).unwrap();
+    let cut = strided.slice(1, 0..10).unwrap().with_format(PixelFormat::Rgb).unwrap();
+    assert_eq!(cut.row_stride(), Some(48));
+}
+
+#[test]
+fn views_say_their_own_stride_and_offset() {
+    let rgb = Tensor::<u8>::image_with_stride(10, 8, PixelFormat::Rgb, 32, MEM, None).unwrap();
+    let tile = rgb.view(Region::new(2, 3, 4, 4)).unwrap();
+    assert_eq!((tile.row_stride(), tile.plane_offset()), (Some(32), Some(3 * 32 + 6)));
+    let inner = tile.view(Region::new(1, 1, 2, 2)).unwrap();
+    assert_eq!((inner.row_stride(), inner.plane_offset()), (Some(32), Some(4 * 32 + 9)));
+    assert_eq!(rgb.view(Region::new(0, 0, 10, 8)).unwrap().plane_offset(), None);
+    let grey = Tensor::<u8>::image(10, 8, PixelFormat::Grey, MEM, None).unwrap();
+    let rows = grey.view(Region::new(0, 2, 10, 3)).unwrap();
+    assert_eq!((rows.row_stride(), rows.plane_offset()), (None, Some(20)));
+    let mut batch = Tensor::<u8>::new(&[3, 4, 4, 3], MEM, None).unwrap();
+    batch.set_format(PixelFormat::Rgb).unwrap();
+    assert_eq!((batch.batch(0).unwrap().plane_offset(), batch.plane_offset()), (None, None));
+    assert_eq!(batch.batch(2).unwrap().plane_offset(), Some(96));
+    let chroma = Tensor::<u8>::image(8, 8, PixelFormat::Nv12, MEM, None).unwrap().plane(1).unwrap();
+    assert_eq!(chroma.plane_offset(), Some(64));
+    // What a view was cut to stays all it has.
+    let mut tile = tile;
+    tile.configure_image(2, 2, PixelFormat::Rgb, None).unwrap();
+    assert_eq!((tile.plane_offset(), tile.row_stride()), (Some(3 * 32 + 6), None));
+}
+
+#[test]
+fn a_new_format_drops_the_stride_of_the_old_one() {
+    let rgba = || Tensor::<u8>::image_with_stride(10, 4, PixelFormat::Rgba, 64, MEM, None).unwrap();
+    // The same format again, and one that the shape cannot have, change nothing.
+    let mut frame = rgba().with_format(PixelFormat::Rgba).unwrap();
+    assert_eq!(frame.row_stride(), Some(64));
+    assert!(frame.set_format(PixelFormat::Rgb).is_err());
+    assert_eq!((frame.format(), frame.row_stride()), (Some(PixelFormat::Rgba), Some(64)));
+    frame.set_format(PixelFormat::Bgra).unwrap();
+    assert_eq!((frame.row_stride(), frame.effective_row_stride()), (None, Some(40)));
+    assert_eq!((frame.shape(), frame.strides()), (&[4, 10, 4][..], &[40, 4, 1][..]));
+    // The first byte is where it was, and the stride can be said again.
+    let mut moved = Tensor::<u8>::new(&[1000], MEM, None).unwrap();
+    moved.configure_image(10, 4, PixelFormat::Nv12, Some(16)).unwrap();
+    moved.set_plane_offset(100).unwrap();
+    moved.set_format(PixelFormat::Nv21).unwrap();
+    assert_eq!((moved.row_stride(), moved.plane_offset()), (None, Some(100)));
+    assert_eq!(moved.with_row_stride(16).unwrap().row_stride(), Some(16));
+    // A view's stride is that of the memory it looks at.
+    let tile = rgba().view(Region::new(2, 1, 4, 2)).unwrap();
+    let tile = tile.with_format(PixelFormat::Bgra).unwrap();
+    assert_eq!((tile.row_stride(), tile.plane_offset()), (Some(64), Some(72)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tenure::plan::draw::{Drawing, DrawnPlan, Tenant};
-use tenure::plan::{Lifetimes, PlanError, Schedule};
+use tenure::plan::{Lifetimes, PlanError, PlannerMode, Schedule};
 
 use super::Problem;
 use super::compare::{How, Made, Results};
@@ -37,6 +37,21 @@ pub(super) fn drawing(
     })
 }
 
+/// Memory of its own for every buffer: what a plan that places nothing comes to.
+fn each_alone(drawn: &mut DrawnPlan, lifetimes: &Lifetimes) {
+    for (index, tenant) in lifetimes.tenants.iter().enumerate() {
+        drawn.add_arena(String::new(), tenant.bytes.next_multiple_of(tenant.align));
+        drawn.add_tenant(Tenant {
+            buffer: tenant.buffer as u32,
+            arena: index as u32,
+            lower: tenant.lower,
+            upper: tenant.upper,
+            size: tenant.bytes,
+            offset: 0,
+        });
+    }
+}
+
 fn drawn(made: &Made, lifetimes: &Lifetimes) -> DrawnPlan {
     let plan = &made.plan;
     let packer = plan.packer.map(|packer| format!(" {packer}")).unwrap_or_default();
@@ -54,6 +69,9 @@ fn drawn(made: &Made, lifetimes: &Lifetimes) -> DrawnPlan {
             _ => format!("device {}, {}", arena.device, arena.lane),
         };
         drawn.add_arena(if named { label } else { String::new() }, arena.bytes);
+    }
+    if plan.mode == PlannerMode::Disabled {
+        each_alone(&mut drawn, lifetimes);
     }
     for tenant in &lifetimes.tenants {
         if let Some((arena, offset)) = plan.place(tenant.buffer) {

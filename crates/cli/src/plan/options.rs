@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tenure::plan::{Packer, PlannerMode};
 
 use super::dim::Dim;
@@ -136,9 +136,11 @@ TensorFlow Lite Micro finds them; everything else in the file stays.";
 
 const EXAMPLES: &str = "\
 \x1b[1m\x1b[4mModes:\x1b[0m
-  disabled  every buffer has memory of its own
+  disabled  nothing is placed: every buffer has memory of its own (also off, none)
   remap     buffers of one type and size that are never in use together share
+            (also pool)
   arena     everything is packed into one arena for each device and lane
+            (also tlsf)
   TENURE_PLANNER names one for when --mode does not.
 
 \x1b[1m\x1b[4mPackers of arena:\x1b[0m
@@ -171,7 +173,8 @@ impl Options {
 }
 
 fn mode_parser() -> impl TypedValueParser<Value = PlannerMode> {
-    PossibleValuesParser::new(PlannerMode::ALL.map(PlannerMode::name))
+    let known = |mode: PlannerMode| PossibleValue::new(mode.name()).aliases(mode.other_words());
+    PossibleValuesParser::new(PlannerMode::ALL.map(known))
         .try_map(|word| word.parse::<PlannerMode>())
 }
 

@@ -1,4 +1,4 @@
-//! A mapped file, read-only: nothing is read until it is touched.
+//! A mapped file, read-only: nothing is read until it is touched. Others call this the DISK device.
 //!
 //! Mapped privately and writable: foreign code that ignores "read-only" changes a copy of a page
 //! instead of killing the process. A file that another process shortens reads as zeros where

@@ -5,7 +5,8 @@ use std::any::Any;
 use std::ptr::NonNull;
 
 use crate::{
-    CpuAddress, DeviceVendor, Error, LogicalMemorySpace, RawBuffer, RawMemory, Result, TensorMemory,
+    CpuAddress, DeviceVendor, Error, LogicalMemorySpace, RawBuffer, RawKind, RawMemory, Result,
+    TensorMemory,
 };
 
 /// Memory of another library.
@@ -30,6 +31,10 @@ unsafe impl Sync for Foreign {}
 unsafe impl RawMemory for Foreign {
     fn memory(&self) -> TensorMemory {
         self.memory
+    }
+
+    fn kind(&self) -> RawKind {
+        RawKind::Foreign
     }
 
     fn space(&self) -> LogicalMemorySpace {

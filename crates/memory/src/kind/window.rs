@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::os::fd::BorrowedFd;
 
 use crate::{
-    Access, Carrier, CpuAddress, DevicePlace, DeviceVendor, LogicalMemorySpace, RawBuffer,
+    Access, Carrier, CpuAddress, DevicePlace, DeviceVendor, LogicalMemorySpace, RawBuffer, RawKind,
     RawMemory, Result, TensorMemory,
 };
 
@@ -50,6 +50,10 @@ impl Window {
 unsafe impl RawMemory for Window {
     fn memory(&self) -> TensorMemory {
         self.home.memory()
+    }
+
+    fn kind(&self) -> RawKind {
+        self.home.kind()
     }
 
     fn space(&self) -> LogicalMemorySpace {

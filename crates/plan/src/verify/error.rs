@@ -48,7 +48,7 @@ pub enum VerifyError {
 
     /// A buffer is placed that must not be.
     #[error(
-        "buffer {buffer:?} is placed, though it or what it shares bytes with has memory of its own or is never used"
+        "buffer {buffer:?} is placed, though it or what it shares bytes with has memory of its own or is never used, or the plan places nothing"
     )]
     Placed {
         /// Name of the buffer.

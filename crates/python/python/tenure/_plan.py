@@ -26,7 +26,8 @@ class Plan:
     """Where every buffer of a schedule goes.
 
     `places` has arena and offset of each buffer by its name, or None for one that is in no arena.
-    `optimal` says that `bytes` is proven to be the minimum.
+    `optimal` says that `bytes` is proven to be the minimum. In the mode "disabled" there are no
+    arenas and no places, and `bytes` is what the buffers take on their own.
     """
 
     mode: str
@@ -36,20 +37,34 @@ class Plan:
     arenas: tuple[Arena, ...]
     places: dict[str, tuple[int, int] | None]
     _sizes: dict[str, int] = dataclasses.field(repr=False)
+    # Buffers with memory of their own, because the mode is "disabled": whose it is, and from where.
+    _own: dict[str, tuple[str, int]] = dataclasses.field(repr=False, default_factory=dict)
 
     def allocate(self, memory: Any = None) -> dict[str, Tensor]:
         """Allocates the arenas, and gives a tensor of bytes for every buffer that is placed.
 
+        In the mode "disabled" there are no arenas: every buffer that could have been placed gets
+        a tensor with memory of its own, which goes when that tensor and its views do.
+
         memory: as for Tensor; or a Device or a Pool.
         """
-        if isinstance(memory, Device | Pool):
-            arenas = [memory.tensor((arena.bytes,), "u8") for arena in self.arenas]
-        else:
-            arenas = [Tensor((arena.bytes,), "u8", memory) for arena in self.arenas]
-        return {
-            name: arenas[place[0]][place[1] : place[1] + self._sizes[name]]
+
+        def block(size: int) -> Tensor:
+            if isinstance(memory, Device | Pool):
+                return memory.tensor((size,), "u8")
+            return Tensor((size,), "u8", memory)
+
+        arenas = [block(arena.bytes) for arena in self.arenas]
+        owners = {base for base, _ in self._own.values()}
+        alone = {base: block(self._sizes[base]) for base in sorted(owners)}
+        parts = {
+            name: (arenas[place[0]], place[1])
             for name, place in self.places.items()
             if place is not None
+        }
+        parts |= {name: (alone[base], start) for name, (base, start) in self._own.items()}
+        return {
+            name: whole[start : start + self._sizes[name]] for name, (whole, start) in parts.items()
         }
 
 
@@ -65,8 +80,8 @@ def plan(
 
     schedule: a mapping with "buffers" and "steps", as `tenure plan` reads it; or its JSON text; or
         the path of a file with that. Steps name buffers by their names or by their indices.
-    mode: "arena" packs all of a device's buffers, "remap" shares allocations of one size, and
-        "disabled" shares nothing.
+    mode: "arena" (also "tlsf") packs all of a device's buffers, "remap" (also "pool") shares
+        allocations of one size, and "disabled" (also "off", "none") places nothing.
     packer: "best", "greedy-size", "best-fit" or "tlsf".
     seconds: how long to search for the minimum; None for a fixed amount of work, which gives the
         same result everywhere.
@@ -99,7 +114,21 @@ def plan(
         arenas=tuple(Arena(**arena) for arena in made["arenas"]),
         places=places,
         _sizes={buffer["name"]: buffer["bytes"] for buffer in buffers},
+        _own={
+            buffer["name"]: _base(buffers, index)
+            for index, (buffer, place) in enumerate(zip(buffers, made["placements"], strict=True))
+            if place.get("excluded") == "disabled"
+        },
     )
+
+
+def _base(buffers: list[dict[str, Any]], index: int) -> tuple[str, int]:
+    """The buffer whose bytes this one has, and from which byte on."""
+    start = 0
+    while view := buffers[index].get("view_of"):
+        start += view["offset"]
+        index = view["buffer"]
+    return buffers[index]["name"], start
 
 
 def _read(schedule: Mapping[str, Any] | str | os.PathLike[str]) -> Any:

@@ -8,7 +8,8 @@ use rustix::fs::{self, SealFlags};
 use rustix::io::Errno;
 
 use crate::bus::{Watch, ensure_sigbus_handler};
-use crate::descriptor::{duplicate, still_has};
+use crate::descriptor::still_has;
+use crate::duplicate::duplicate;
 use crate::kind::holes;
 use crate::kind::room::Claim;
 use crate::mapping::Mapping;

@@ -1,4 +1,4 @@
-//! Runs a schedule on its buffers without computing anything: every write leaves a pattern, every
+//! Runs a schedule on its tensors without computing anything: every write leaves a pattern, every
 //! read must find it.
 //!
 //! What a wrong plan, a wrong lifetime or a wrong offset would do to a model shows here as a byte
@@ -6,53 +6,18 @@
 
 use std::ops::Range;
 
+use tenure_memory::{Buffer, Error, ReadGuard, WriteGuard};
 use tenure_plan::Schedule;
 
-use super::{RealizeError, base_of};
-use crate::{Buffer, Error, ReadGuard, WriteGuard};
-
-/// Why a schedule does not run on its buffers.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReplayError {
-    /// The buffers are not those of the schedule.
-    #[error(transparent)]
-    Buffers(#[from] RealizeError),
-    /// Bytes that are needed have been overwritten.
-    #[error(
-        "step {step:?} reads buffer {buffer:?}: byte {byte} is {found}, {expected} was written"
-    )]
-    Overwritten {
-        /// The step's name.
-        step: String,
-        /// The buffer's name.
-        buffer: String,
-        /// Which byte of it.
-        byte: usize,
-        /// What is there.
-        found: u8,
-        /// What should be there.
-        expected: u8,
-    },
-    /// A buffer that cannot be used, because another one is.
-    #[error("step {step:?} cannot use buffer {buffer:?}")]
-    Refused {
-        /// The step's name.
-        step: String,
-        /// The buffer's name.
-        buffer: String,
-        /// Why not.
-        #[source]
-        source: Error,
-    },
-}
+use super::{RealizeError, ReplayError, base_of, lent, who};
 
 /// Runs every step in order. Steps of one level hold everything they read and write at the same
 /// time, as if they ran at once; what a step writes may lie where it has read, and nowhere else.
 ///
 /// # Errors
 /// The first thing that goes wrong.
-pub fn replay(schedule: &Schedule, buffers: &[Buffer]) -> Result<(), ReplayError> {
+pub fn replay<B: AsRef<Buffer>>(schedule: &Schedule, tensors: &[B]) -> Result<(), ReplayError> {
+    let buffers = &lent(tensors)[..];
     schedule.validate().map_err(RealizeError::from)?;
     let expected = schedule.buffers.len();
     if buffers.len() != expected {
@@ -74,7 +39,7 @@ pub fn replay(schedule: &Schedule, buffers: &[Buffer]) -> Result<(), ReplayError
 /// Who wrote what: for each buffer that is no view, ranges and their writers.
 struct Replay<'a> {
     schedule: &'a Schedule,
-    buffers: &'a [Buffer],
+    buffers: &'a [&'a Buffer],
     /// For each buffer the one whose bytes it has, and from which byte on.
     base: Vec<(usize, usize)>,
     written: Vec<Vec<(Range<usize>, usize)>>,
@@ -84,7 +49,7 @@ struct Replay<'a> {
 const BEFORE: usize = usize::MAX;
 
 impl<'a> Replay<'a> {
-    fn new(schedule: &'a Schedule, buffers: &'a [Buffer]) -> Result<Replay<'a>, ReplayError> {
+    fn new(schedule: &'a Schedule, buffers: &'a [&'a Buffer]) -> Result<Replay<'a>, ReplayError> {
         let base = (0..buffers.len()).map(|index| base_of(schedule, index)).collect();
         let written = vec![vec![]; buffers.len()];
         let mut state = Replay { schedule, buffers, base, written };
@@ -114,7 +79,7 @@ impl<'a> Replay<'a> {
             for &buffer in &self.schedule.steps[step].writes {
                 // What a step has read, it may write over.
                 reading.retain(|(reader, read, _)| {
-                    *reader != step || !self.buffers[*read].aliases(&self.buffers[buffer])
+                    *reader != step || !self.buffers[*read].aliases(self.buffers[buffer])
                 });
                 let mut guard = self.write(&self.schedule.steps[step].name, buffer)?;
                 let (base, start) = self.base[buffer];
@@ -136,8 +101,8 @@ impl<'a> Replay<'a> {
     }
 
     fn refused(&self, step: &str, buffer: usize, source: Error) -> ReplayError {
-        let buffer = self.schedule.buffers[buffer].name.clone();
-        ReplayError::Refused { step: step.to_owned(), buffer, source }
+        let who = who(self.schedule, self.buffers, buffer);
+        ReplayError::Refused { step: step.to_owned(), who, source }
     }
 
     /// Notes that `step` is the last that wrote `range` of a buffer.
@@ -164,7 +129,7 @@ impl<'a> Replay<'a> {
                 if found != expected {
                     return Err(ReplayError::Overwritten {
                         step: self.schedule.steps[step].name.clone(),
-                        buffer: self.schedule.buffers[buffer].name.clone(),
+                        who: who(self.schedule, self.buffers, buffer),
                         byte: at - start,
                         found,
                         expected,

@@ -1,12 +1,12 @@
 //! Plans become memory: every mode and packer, on random schedules, with every byte looked at.
-#![cfg(feature = "plan")]
 
 use proptest::prelude::*;
-use tenure_memory::realize::{RealizeError, ReplayError, realize, replay};
 use tenure_memory::{Allocator, Buffer, Request, TensorMemory, kind};
 use tenure_plan::{
     BufferSpec, Lane, Options, Packer, Placement, Plan, PlannerMode, Schedule, Step, View, plan,
 };
+use tenure_tensor::realize::{RealizeError, ReplayError, realize, realize_in, replay};
+use tenure_tensor::{DType, Tensor, TensorDyn};
 
 fn heap() -> &'static dyn Allocator {
     kind::allocator(TensorMemory::Mem).unwrap()
@@ -120,10 +120,14 @@ fn every_plan(schedule: &Schedule) -> Vec<Plan> {
 fn runs(schedule: &Schedule) {
     for plan in every_plan(schedule) {
         tenure_plan::verify(schedule, &plan).unwrap();
-        for slices in [true, false] {
+        // Nothing is placed in a base either, where nothing is touched.
+        let off = plan.mode == PlannerMode::Disabled;
+        for slices in [true, off] {
             let buffers = buffers(schedule, slices);
-            let arenas = realize(schedule, &plan, &buffers, |_| Ok(heap())).unwrap();
-            assert_eq!(arenas.iter().map(|arena| arena.len() as u64).sum::<u64>(), plan.bytes);
+            let arenas = realize_in(schedule, &plan, &buffers, |_| Ok(heap())).unwrap();
+            let sum = arenas.iter().map(|arena| arena.len() as u64).sum::<u64>();
+            let expected = if off { 0 } else { plan.bytes };
+            assert_eq!(sum, expected);
             for (index, buffer) in buffers.iter().enumerate() {
                 if let Some((arena, offset)) = plan.place(index) {
                     let home = arenas[arena].place().unwrap();
@@ -187,13 +191,13 @@ fn a_wrong_plan_is_found_when_it_runs() {
     // Two that live at the same time, at the same place.
     wrong.placements[2] = wrong.placements[1];
     let buffers = buffers(&schedule, true);
-    realize(&schedule, &wrong, &buffers, |_| Ok(heap())).unwrap();
+    realize(&schedule, &wrong, &buffers).unwrap();
     // A step that reads and writes the same bytes is in place, which is found at the next one.
     let mut longer = schedule.clone();
     longer.steps[2].reads.push(1);
     match replay(&longer, &buffers).unwrap_err() {
-        ReplayError::Overwritten { step, buffer, .. } => {
-            assert_eq!((step.as_str(), buffer.as_str()), ("step2", "a"));
+        ReplayError::Overwritten { step, who, .. } => {
+            assert_eq!((step.as_str(), who.buffer.as_str()), ("step2", "a"));
         }
         other => panic!("{other}"),
     }
@@ -210,10 +214,10 @@ fn steps_at_once_are_refused_what_overlaps() {
     let mut wrong = arena(&schedule);
     wrong.placements[2] = wrong.placements[1];
     let buffers = buffers(&schedule, true);
-    realize(&schedule, &wrong, &buffers, |_| Ok(heap())).unwrap();
+    realize(&schedule, &wrong, &buffers).unwrap();
     match replay(&schedule, &buffers).unwrap_err() {
-        ReplayError::Refused { step, buffer, source } => {
-            assert_eq!((step.as_str(), buffer.as_str()), ("at once", "b"));
+        ReplayError::Refused { step, who, source } => {
+            assert_eq!((step.as_str(), who.buffer.as_str()), ("at once", "b"));
             assert!(source.is_busy());
         }
         other => panic!("{other}"),
@@ -227,7 +231,7 @@ fn what_does_not_belong_together_is_refused_before_anything_is_placed() {
     let free = |buffers: &[Buffer]| buffers.iter().filter(|buffer| buffer.is_placed()).count();
     let refused = |plan: &Plan, buffers: &[Buffer]| {
         let before = free(buffers);
-        let error = realize(&schedule, plan, buffers, |_| Ok(heap())).unwrap_err();
+        let error = realize_in(&schedule, plan, buffers, |_| Ok(heap())).unwrap_err();
         assert_eq!(free(buffers), before, "{error}");
         error
     };
@@ -238,11 +242,13 @@ fn what_does_not_belong_together_is_refused_before_anything_is_placed() {
     let mut short = whole.clone();
     short[3] = Buffer::lazy(heap(), 4095, None).unwrap();
     let words = refused(&plan, &short).to_string();
-    assert_eq!(words, "buffer \"c\" has 4095 bytes, the schedule says 4096");
+    assert_eq!(words, "the tensor for buffer \"c\" has 4095 bytes, the schedule says 4096");
 
     let mut twice = whole.clone();
     twice[3] = twice[1].clone();
-    assert!(refused(&plan, &twice).to_string().contains("\"c\" is given twice"));
+    assert!(
+        refused(&plan, &twice).to_string().contains("tensor \"a\" for buffer \"c\" is given twice")
+    );
 
     let mut touched = whole.clone();
     touched[3] = Buffer::lazy(heap(), 4096, None).unwrap();
@@ -257,8 +263,10 @@ fn what_does_not_belong_together_is_refused_before_anything_is_placed() {
 
     let mut absurd = plan.clone();
     absurd.arenas[0].bytes = u64::MAX;
-    assert!(matches!(refused(&absurd, &whole), RealizeError::Memory(_)));
-    realize(&schedule, &plan, &whole, |_| Ok(heap())).unwrap();
+    let error = refused(&absurd, &whole);
+    assert!(matches!(error, RealizeError::Arena { arena: 0, .. }), "{error}");
+    assert!(error.memory().is_some() && error.to_string().contains("tensor \"b\" for"), "{error}");
+    realize(&schedule, &plan, &whole).unwrap();
 }
 
 #[test]
@@ -269,7 +277,7 @@ fn arenas_are_in_any_memory() {
     let shm = kind::allocator(TensorMemory::Shm).unwrap();
     let buffers = buffers(&schedule, true);
     let view = buffers[1].slice(16..32).unwrap();
-    let arenas = realize(&schedule, &plan, &buffers, |_| Ok(shm)).unwrap();
+    let arenas = realize_in(&schedule, &plan, &buffers, |_| Ok(shm)).unwrap();
     assert_eq!(buffers[1].memory(), TensorMemory::Shm);
     assert!(view.is_placed() && view.aliases(&buffers[3]));
     replay(&schedule, &buffers).unwrap();
@@ -279,4 +287,90 @@ fn arenas_are_in_any_memory() {
     assert!(weak.upgrade().is_some());
     drop(view);
     assert!(weak.upgrade().is_none());
+}
+
+/// A lazy tensor for each buffer of a schedule, called as no buffer is.
+fn tensors(schedule: &Schedule) -> Vec<TensorDyn> {
+    let lazy = |spec: &BufferSpec| {
+        let name = format!("tensor {}", spec.name);
+        TensorDyn::lazy(std::sync::Arc::new(Heap), &[spec.bytes as usize], DType::U8, Some(&name))
+    };
+    schedule.buffers.iter().map(|spec| lazy(spec).unwrap()).collect()
+}
+
+#[test]
+fn tensors_of_any_kind_are_realized() {
+    let schedule = chain();
+    let plan = arena(&schedule);
+    let dynamic = tensors(&schedule);
+    let view = dynamic[1].slice(0, 16..32).unwrap();
+    let arenas = realize(&schedule, &plan, &dynamic).unwrap();
+    assert_eq!((arenas.len(), arenas[0].len()), (1, 6144));
+    assert_eq!(dynamic[1].buffer().place().unwrap().allocation, arenas[0].identity().id());
+    assert!(view.aliases(&dynamic[3]) && !dynamic[0].buffer().is_placed());
+    replay(&schedule, &dynamic).unwrap();
+    // By reference, and with a type.
+    let typed: Vec<Tensor<u8>> = tensors(&schedule).iter().map(|t| t.typed().unwrap()).collect();
+    let references: Vec<&Tensor<u8>> = typed.iter().collect();
+    realize(&schedule, &plan, &references).unwrap();
+    assert!(typed[1].aliases(&typed[3]));
+}
+
+#[test]
+fn a_disabled_plan_touches_nothing() {
+    let schedule = chain();
+    let off = plan(&schedule, PlannerMode::Disabled, Packer::Best, &Options::default()).unwrap();
+    let tensors = tensors(&schedule);
+    let arenas = realize_in(&schedule, &off, &tensors, |_| panic!("nothing is allocated"));
+    assert!(arenas.unwrap().is_empty());
+    assert!(tensors.iter().all(|tensor| !tensor.buffer().is_placed()));
+    replay(&schedule, &tensors).unwrap();
+    // Each has memory of its own, for as long as it lives.
+    let ids = tensors.iter().map(|tensor| tensor.buffer().place().unwrap().allocation);
+    assert_eq!(ids.collect::<std::collections::HashSet<_>>().len(), 5);
+    let weak = tensors[2].buffer_identity().weak();
+    let mut tensors = tensors;
+    drop(tensors.remove(2));
+    assert!(weak.upgrade().is_none());
+}
+
+#[test]
+fn errors_name_the_tensor_and_the_buffer() {
+    let schedule = chain();
+    let plan = arena(&schedule);
+    let with = |change: &dyn Fn(&mut Vec<TensorDyn>)| {
+        let mut all = tensors(&schedule);
+        change(&mut all);
+        realize(&schedule, &plan, &all).unwrap_err().to_string()
+    };
+    let other = |bytes, name| {
+        TensorDyn::lazy(std::sync::Arc::new(Heap), &[bytes], DType::U8, name).unwrap()
+    };
+    assert_eq!(
+        with(&|all| all[3] = other(7, Some("mine"))),
+        "tensor \"mine\" for buffer \"c\" has 7 bytes, the schedule says 4096"
+    );
+    let words = with(&|all| drop(all[2].map().unwrap()));
+    assert!(
+        words.starts_with("tensor \"tensor b\" for buffer \"b\" has its bytes already"),
+        "{words}"
+    );
+    let words = with(&|all| {
+        struct Other;
+        impl Allocator for Other {
+            fn memory(&self) -> TensorMemory {
+                TensorMemory::Shm
+            }
+            fn allocate(&self, _: &Request<'_>) -> tenure_memory::Result<tenure_memory::RawBuffer> {
+                unreachable!()
+            }
+        }
+        let shm = TensorDyn::lazy(std::sync::Arc::new(Other), &[4096], DType::U8, Some("shared"));
+        all[3] = shm.unwrap();
+    });
+    assert_eq!(
+        words,
+        "arena 0 is for tensor \"tensor a\" for buffer \"a\" in mem and tensor \"shared\" for buffer \
+         \"c\" in shm: say which memory it is to be in"
+    );
 }
