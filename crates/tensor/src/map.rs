@@ -232,7 +232,11 @@ impl<E: ElementKind> Tensor<E> {
 
     /// Why there is no slice, with what there is instead.
     #[cold]
-    pub(crate) fn not_contiguous(&self) -> Error {
+    fn not_contiguous(&self) -> Error {
+        // Planes in buffers of their own have no rows in common either.
+        if let Err(error) = self.check_one_buffer() {
+            return error;
+        }
         let layout = &self.parts.meta.layout;
         let (shape, strides) = (layout.shape().into(), layout.strides().into());
         let (rows, whole) = (self.rows_shape().is_ok(), self.check_whole().is_ok());
