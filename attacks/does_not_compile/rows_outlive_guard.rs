@@ -5,8 +5,8 @@ use tenure::Tensor;
 
 fn main() {
     let tensor = Tensor::<u8>::new(&[4, 4], None, None).unwrap();
-    let mut map = tensor.map().unwrap();
-    let rows: Vec<&mut [u8]> = map.rows_mut().unwrap().collect();
+    let mut map = tensor.map_rows().unwrap();
+    let rows: Vec<&mut [u8]> = map.rows_mut().collect();
     drop(map);
     rows.into_iter().for_each(|row| row.fill(1));
 

@@ -11,7 +11,7 @@ fn two_mutable(map: &mut TensorMap<u8>) {
 
 fn mutable_beside_shared(map: &mut TensorMap<u8>) {
     let shared = map.as_slice();
-    *map.get_mut(&[0]).unwrap() = 1;
+    *map.at_mut(&[0]).unwrap() = 1;
     assert_eq!(shared[0], 1);
 }
 

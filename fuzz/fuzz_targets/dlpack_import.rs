@@ -193,11 +193,17 @@ fn look(tensor: &TensorDyn, inside: &std::ops::Range<usize>) {
         return;
     }
     let read = tensor.map_strided_read().expect("nobody writes it");
-    std::hint::black_box(read.span().iter().fold(0u8, |all, byte| all ^ byte));
+    std::hint::black_box(read.as_ptr());
     drop(read);
-    if let Ok(mut map) = tensor.map_strided() {
-        map.span_mut().fill(7);
+    if let Ok(rows) = tensor.map_rows_read()
+        && tensor.size_bytes() <= 1 << 16
+    {
+        std::hint::black_box(rows.rows().flatten().fold(0u8, |all, byte| all ^ byte));
     }
+    if let Ok(mut map) = tensor.map_rows() {
+        map.rows_mut().for_each(|row| row.fill(7));
+    }
+    let _ = tensor.map_strided().map(|mut map| map.as_mut_ptr());
     if tensor.size_bytes() <= 1 << 16 {
         let _ = tensor.to(Some(TensorMemory::Mem));
     }

@@ -74,12 +74,18 @@ fuzz_target!(|input: Input<'_>| {
 /// Reads and writes every byte that the tensor can give.
 fn touch(tensor: &TensorDyn) {
     let _ = (tensor.aliases(tensor), format!("{tensor:?}"));
-    if let Ok(read) = tensor.map_strided_read() {
-        assert!(read.span().len() <= 4096);
-        std::hint::black_box(read.span().iter().fold(0u8, |all, byte| all ^ byte));
+    let _ = tensor.map_strided_read().map(|read| read.as_ptr());
+    if let Ok(read) = tensor.map_rows_read()
+        && tensor.size_bytes() <= 1 << 16
+    {
+        assert!(read.row_len() <= 4096);
+        std::hint::black_box(read.rows().flatten().fold(0u8, |all, byte| all ^ byte));
     }
     if let Ok(mut map) = tensor.map() {
         map.as_mut_slice().fill(7);
+    }
+    if let Ok(mut map) = tensor.map_rows() {
+        map.rows_mut().for_each(|row| row.fill(8));
     }
     if tensor.flat_bytes() <= 1 << 16 {
         let mut flat = vec![0; tensor.flat_bytes()];
@@ -87,8 +93,8 @@ fn touch(tensor: &TensorDyn) {
         let _ = tensor.to(Some(TensorMemory::Mem)).map(|copy| copy.copy_from(tensor));
     }
     for plane in 0..tensor.plane_count() {
-        if let Ok(mut map) = tensor.plane(plane).and_then(|plane| plane.map()) {
-            map.as_mut_slice().fill(9);
+        if let Ok(mut map) = tensor.plane(plane).and_then(|plane| plane.map_rows()) {
+            map.rows_mut().for_each(|row| row.fill(9));
         }
     }
     for axis in 0..tensor.rank() {

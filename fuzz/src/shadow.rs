@@ -2,12 +2,14 @@
 //! Slow and obvious on purpose, and written without looking at the library's own ledger.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
 use tenure::memory::Access;
 
 use crate::sequence::Expected;
+use crate::shown::Shown;
 
 /// One allocation as the model sees it.
 #[derive(Debug)]
@@ -28,8 +30,44 @@ pub struct Shadow {
     pub lent: Cell<bool>,
     /// Frames of it that consumers have, or that are on their way.
     pub frames: Rc<Cell<usize>>,
-    entries: RefCell<Vec<(u64, Access, Range<usize>)>>,
+    entries: RefCell<Vec<(u64, Access, Bytes)>>,
     next: Cell<u64>,
+}
+
+/// Bytes that are used.
+#[derive(Debug, Clone)]
+pub struct Bytes {
+    /// From the first to the last.
+    span: Range<usize>,
+    /// Those alone, where what lies between them may or may not be used with them.
+    alone: Option<HashSet<usize>>,
+}
+
+impl Bytes {
+    /// Every byte of a range.
+    pub fn all(span: Range<usize>) -> Bytes {
+        Bytes { span, alone: None }
+    }
+
+    /// The elements of a tensor that is held by rows or by element.
+    pub fn of(shown: &Shown) -> Bytes {
+        let bytes = shown.places.iter().flat_map(|place| *place..place + shown.size);
+        Bytes { span: shown.span(), alone: Some(bytes.collect()) }
+    }
+
+    fn has(&self, byte: usize) -> bool {
+        self.span.contains(&byte) && self.alone.as_ref().is_none_or(|alone| alone.contains(&byte))
+    }
+
+    /// Whether both use some byte; `None` if only what lies between may be used by both.
+    fn meets(&self, other: &Bytes) -> Option<bool> {
+        let start = self.span.start.max(other.span.start);
+        let end = self.span.end.min(other.span.end);
+        match (start..end).any(|byte| self.has(byte) && other.has(byte)) {
+            true => Some(true),
+            false => (start >= end).then_some(false),
+        }
+    }
 }
 
 /// One use of bytes that goes on; ends when dropped.
@@ -87,20 +125,32 @@ impl Shadow {
         bytes.resize(size, 0);
     }
 
-    /// Whether nobody's use of `range` excludes this one.
-    pub fn is_free(&self, access: Access, range: &Range<usize>) -> bool {
-        self.entries.borrow().iter().all(|(_, held, held_range)| {
-            let overlap = held_range.start.max(range.start) < held_range.end.min(range.end);
-            !overlap || !exclude(*held, access)
-        })
+    /// Whether nobody's use of these bytes excludes this one; `None` if only what lies between is
+    /// used by others.
+    fn is_free(&self, access: Access, bytes: &Bytes) -> Option<bool> {
+        let mut sure = true;
+        for (_, held, others) in self.entries.borrow().iter() {
+            match others.meets(bytes) {
+                _ if !exclude(*held, access) => {}
+                Some(true) => return Some(false),
+                Some(false) => {}
+                None => sure = false,
+            }
+        }
+        sure.then_some(true)
     }
 
     /// What the model expects of a request for `range`.
     pub(crate) fn expects(&self, access: Access, range: &Range<usize>) -> Expected {
-        let writes = access.writes() && !range.is_empty();
-        if !self.is_free(access, range) || (writes && self.is_published()) {
+        self.expects_bytes(access, &Bytes::all(range.clone()))
+    }
+
+    /// The same for some bytes.
+    pub(crate) fn expects_bytes(&self, access: Access, bytes: &Bytes) -> Expected {
+        let (writes, free) = (access.writes() && !bytes.span.is_empty(), self.is_free(access, bytes));
+        if free == Some(false) || (writes && self.is_published()) {
             Expected::Refused
-        } else if writes && self.lent.get() {
+        } else if free.is_none() || (writes && self.lent.get()) {
             Expected::Either
         } else {
             Expected::Ok
@@ -124,9 +174,14 @@ impl Shadow {
     }
 
     pub fn enter(self: &Rc<Self>, access: Access, range: Range<usize>) -> Entry {
+        self.enter_bytes(access, Bytes::all(range))
+    }
+
+    /// The same for some bytes.
+    pub fn enter_bytes(self: &Rc<Self>, access: Access, bytes: Bytes) -> Entry {
         let number = self.next.get();
         self.next.set(number + 1);
-        self.entries.borrow_mut().push((number, access, range));
+        self.entries.borrow_mut().push((number, access, bytes));
         Entry { shadow: Rc::clone(self), number }
     }
 }

@@ -9,8 +9,8 @@ fn main() {
     let row = Tensor::from_slice(&[1u8, 2, 3, 4], &[1, 4]).expect("4 bytes");
     let wide = row.broadcast_to(&[3, 4]).expect("a broadcast");
     let source = Tensor::from_slice(&[9u8; 12], &[3, 4]).expect("12 bytes");
-    refused!(wide.map(), Error::NotRowMajor { .. });
-    refused!(wide.map_read(), Error::NotRowMajor { .. });
+    refused!(wide.map(), Error::NotContiguous { .. });
+    refused!(wide.map_read(), Error::NotContiguous { .. });
     refused!(wide.map_strided(), Error::Overlapping { .. });
     refused!(wide.copy_from(&source), Error::Overlapping { .. });
     refused!(wide.permute(&[1, 0]).expect("axes").map_strided(), Error::Overlapping { .. });

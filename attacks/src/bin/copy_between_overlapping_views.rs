@@ -27,7 +27,7 @@ fn main() {
     for row in 0..8 {
         for column in 0..8 {
             let expected = (row / 2 * 2 * 8 + column % 4) as u8;
-            assert_eq!(read.get(&[row, column]), Some(&expected), "{row} {column}");
+            assert_eq!(read.at(&[row, column]), Some(&expected), "{row} {column}");
         }
     }
     drop(read);

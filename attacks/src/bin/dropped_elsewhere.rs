@@ -52,7 +52,7 @@ fn main() {
     maker.join().expect("no panic");
     assert_eq!(kept.len(), 50);
     for tensor in &kept {
-        tensor.map().expect("everybody else is gone");
+        drop(tensor.map().expect("everybody else is gone"));
     }
     drop((kept, pool));
     assert_eq!(statistics::report().len(), before, "something was leaked");

@@ -20,7 +20,11 @@ fn explore(tensor: &Tensor<u8>) {
     drop(read);
     // Refused or empty, but nothing else.
     let _ = tensor.map_strided().map(|mut map| map.array_mut().map(|array| array.len()));
-    let _ = tensor.map().map(|mut map| map.rows_mut().map(Iterator::count));
+    let _ = tensor.map().map(|mut map| map.iter_mut().count());
+    let _ = tensor.map_rows().map(|mut map| map.rows_mut().count());
+    let _ = tensor.map_rows_read().map(|map| (map.row(0).is_none(), map.rows().count()));
+    let _ = tensor.map_span().map(|span| span.len());
+    assert_eq!(tensor.map_strided_read().expect("nothing").iter().count(), 0);
     let _ = tensor.fill(1);
     let _ = tensor.to(None).map(|copy| copy.len());
     let _ = tensor.copy_to_flat(&mut []);
@@ -38,8 +42,8 @@ fn explore(tensor: &Tensor<u8>) {
         tensor.broadcast_to(&[7, 4, 0]),
     ];
     for view in views.into_iter().flatten() {
-        assert!(view.map_strided_read().expect("nothing").span().is_empty());
-        let _ = view.map_strided().map(|map| map.span().len());
+        assert!(view.map_strided_read().expect("nothing").iter().next().is_none());
+        let _ = view.map_strided().map(|mut map| map.as_mut_ptr());
     }
 }
 

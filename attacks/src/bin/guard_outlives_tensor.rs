@@ -35,7 +35,7 @@ fn main() {
     for round in 0..100 {
         for memory in [TensorMemory::Mem, TensorMemory::Shm] {
             let size = if round % 10 == 0 { 1 << 20 } else { 4096 };
-            filled(Tensor::<u8>::new(&[size], Some(memory), None).expect("memory"), 0xff);
+            drop(filled(Tensor::<u8>::new(&[size], Some(memory), None).expect("memory"), 0xff));
         }
     }
     for (value, guard) in (1..).zip(&mut guards) {

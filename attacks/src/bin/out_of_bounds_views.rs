@@ -27,7 +27,7 @@ fn main() {
     refused!(tensor.unsqueeze(3), layout!(NoSuchAxis { .. }));
     let map = tensor.map().expect("free");
     for index in [&[4, 0][..], &[0, 8], &[FAR, FAR], &[0], &[0, 0, 0]] {
-        assert!(map.get(index).is_none(), "{index:?}");
+        assert!(map.at(index).is_none(), "{index:?}");
     }
     drop(map);
 

@@ -13,7 +13,7 @@ fn main() {
     tensor.set_plane_offset(1024).expect("fits");
     // The guard goes on with what it was given.
     assert_eq!((held.shape(), held.as_slice().len()), (&[32, 32, 4][..], 4096));
-    *held.get_mut(&[31, 31, 3]).expect("the last") = 7;
+    *held.at_mut(&[31, 31, 3]).expect("the last") = 7;
     refused!(tensor.map(), memory!(Busy { .. }));
     tensor.configure_image(64, 16, PixelFormat::Rgba, None).expect("as large");
     refused!(tensor.map_read(), memory!(Busy { .. }));
@@ -25,12 +25,12 @@ fn main() {
     let (mut one, mut two) = (large.map().expect("free"), small.map().expect("free"));
     std::mem::swap(&mut one, &mut two);
     assert_eq!((one.as_slice().len(), two.as_slice().len()), (4, 4096));
-    assert!(one.get(&[15, 63, 3]).is_none() && two.get(&[15, 63, 3]).is_some());
+    assert!(one.at(&[15, 63, 3]).is_none() && two.at(&[15, 63, 3]).is_some());
     drop(one);
-    small.map().expect("given back");
+    drop(small.map().expect("given back"));
     refused!(large.map(), memory!(Busy { .. }));
     let first = std::mem::replace(&mut two, small.map().expect("free"));
     drop(first);
-    large.map().expect("given back");
+    drop(large.map().expect("given back"));
     refused!(small.map(), memory!(Busy { .. }));
 }

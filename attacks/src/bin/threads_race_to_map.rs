@@ -65,7 +65,7 @@ fn nobody_sees_another() {
         }
     });
     assert!(written.into_inner() > 0 && read.into_inner() > 0);
-    shared.map().expect("everything was given back");
+    drop(shared.map().expect("everything was given back"));
 }
 
 fn main() {

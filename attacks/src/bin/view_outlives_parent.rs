@@ -37,6 +37,6 @@ fn main() {
     let second = batch.batch(1).expect("there");
     drop(batch);
     assert_eq!(parts[0].map_read().expect("free").as_slice(), [9; 64 * 32]);
-    assert_eq!(parts[1].map_read().expect("free").as_slice()[0], 9);
+    assert_eq!(parts[1].map_rows_read().expect("free")[0], [9; 4]);
     assert_eq!(second.map().expect("free").as_slice(), [0; 12]);
 }

@@ -25,7 +25,7 @@ use crate::{Mode, Result};
 /// let luma = frame.plane(0)?;
 /// drop(frame);
 /// // Still there: the view keeps the buffer from the driver.
-/// let bytes = luma.map_read()?;
+/// let rows = luma.map_rows_read()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

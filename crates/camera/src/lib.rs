@@ -19,7 +19,7 @@
 //!     let frame = stream.next(Duration::from_secs(1))?;
 //!     // A frame is a tensor: format, stride and colour are what the driver says.
 //!     let luma = frame.plane(0)?;
-//!     println!("{} at {:?}: {}", frame.sequence(), frame.timestamp(), luma.map_read()?.as_slice()[0]);
+//!     println!("{} at {:?}: {}", frame.sequence(), frame.timestamp(), luma.map_rows_read()?[0][0]);
 //! }
 //! println!("{} frames were dropped", stream.dropped());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

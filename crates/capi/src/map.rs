@@ -6,6 +6,7 @@ use std::ffi::c_void;
 use tenure::memory::{Access, Hold};
 use tenure::{Dyn, StridedMap, StridedRead, TensorDyn};
 
+use crate::failure::Failure;
 use crate::guarded::{guarded, guarded_free};
 use crate::handles::Handle;
 use crate::pointers::{borrow, give, out, take};
@@ -14,8 +15,8 @@ use crate::tensor::TensorHandle;
 
 /// Elements to read and write. Nobody else touches their bytes until it is released.
 pub struct MapHandle {
-    /// Holds the bytes; they are used by address alone.
-    _held: StridedMap<Dyn>,
+    /// Holds the elements; they are used by address alone.
+    held: StridedMap<Dyn>,
     bytes: Bytes,
 }
 
@@ -31,13 +32,12 @@ pub struct ReadHandle {
 
 impl Handle for ReadHandle {}
 
-/// Where the bytes of a map are.
+/// Where the elements of a map are.
 struct Bytes {
-    /// The lowest.
-    start: *mut u8,
-    len: usize,
-    /// From there to the element with all indices 0.
-    first: usize,
+    /// The element with all indices 0, which for reversed dimensions is not the lowest.
+    data: *mut u8,
+    /// How many bytes there are, if they follow each other.
+    together: Option<usize>,
 }
 
 // SAFETY: the address is used by whoever has the map, on any thread; the hold beside it is Send.
@@ -45,22 +45,21 @@ unsafe impl Send for Bytes {}
 // SAFETY: as above; `&Bytes` only gives out numbers.
 unsafe impl Sync for Bytes {}
 
-/// Which byte of a tensor's buffer is the lowest of its own.
-fn lowest(tensor: &TensorDyn) -> usize {
-    let own = tensor.layout().span().start;
-    tensor.image_layout().map_or(own, |image| own.min(image.span().start))
-}
-
 impl Bytes {
-    fn of(tensor: &TensorDyn, start: *mut u8, len: usize) -> Bytes {
-        let first = tensor.layout().offset().saturating_sub(lowest(tensor));
-        Bytes { start, len, first: first.min(len) }
+    fn of(tensor: &TensorDyn, data: *mut u8) -> Bytes {
+        Bytes { data, together: tensor.is_contiguous().then(|| tensor.size_bytes()) }
     }
 
-    /// The address of the element with all indices 0, which for reversed dimensions is not the
-    /// lowest.
-    fn data(&self) -> *mut u8 {
-        self.start.wrapping_add(self.first)
+    /// The number of bytes from `data` on, or why that is no answer.
+    fn count(&self, shape: &[usize], strides: &[isize]) -> Result<usize, Failure> {
+        self.together.ok_or_else(|| {
+            let text = format!(
+                "elements of shape {shape:?} with strides {strides:?} do not follow each other: \
+                 pass NULL for bytes and step by tenure_tensor_strides(), or copy the tensor with \
+                 tenure_tensor_to()"
+            );
+            Failure::new(Status::Unsupported, text)
+        })
     }
 }
 
@@ -79,9 +78,8 @@ pub unsafe extern "C" fn tenure_map(
         // SAFETY: by the caller's promise.
         let (tensor, map) = unsafe { (borrow(tensor, "tensor")?, out(map, "map")?) };
         let mut held = tensor.tensor.map_strided()?;
-        let span = held.span_mut();
-        let bytes = Bytes::of(&tensor.tensor, span.as_mut_ptr(), span.len());
-        give(map, MapHandle { _held: held, bytes });
+        let bytes = Bytes::of(&tensor.tensor, held.as_mut_ptr());
+        give(map, MapHandle { held, bytes });
         Ok(())
     })
 }
@@ -103,25 +101,26 @@ pub unsafe extern "C" fn tenure_map_read(
         let (tensor, read) = unsafe { (borrow(tensor, "tensor")?, out(read, "read")?) };
         let tensor = &tensor.tensor;
         let held = tensor.map_strided_read()?;
-        let span = held.span();
-        let (start, len) = (span.as_ptr().cast_mut(), span.len());
         let raw = tensor.buffer().raw()?;
+        let (span, first) = (tensor.layout().span(), tensor.layout().offset());
         let pages = match !raw.writable() || raw.is_published() {
-            true => {
-                let first = lowest(tensor);
-                Some(tensor.buffer().hold(Access::ExportRead, first..first + len)?)
-            }
+            true => Some(tensor.buffer().hold(Access::ExportRead, span.clone())?),
             false => None,
         };
-        let start = pages.as_ref().map_or(start, |pages| pages.address().as_ptr());
-        give(read, ReadHandle { held, _pages: pages, bytes: Bytes::of(tensor, start, len) });
+        let data = match &pages {
+            Some(pages) => pages.address().as_ptr().wrapping_add(first.saturating_sub(span.start)),
+            None => held.as_ptr().cast_mut(),
+        };
+        give(read, ReadHandle { held, _pages: pages, bytes: Bytes::of(tensor, data) });
         Ok(())
     })
 }
 
-/// The address of the element with all indices 0; other elements are at its strides. Valid until
-/// the map is released. `bytes` (which may be null) is how many bytes there are from the lowest
-/// element to the end of the highest: for a tensor without gaps, those of all elements.
+/// The address of the element with all indices 0; other elements are at its strides
+/// (`tenure_tensor_strides`). Valid until the map is released. `bytes` is how many bytes the elements
+/// are from there on, and null where that is not asked: of a tensor whose elements do not follow each
+/// other (a region, padded rows, a permuted view) it is `TENURE_STATUS_UNSUPPORTED`, because the bytes
+/// between them belong to others.
 ///
 /// # Safety
 /// `map` is null or a map; the others are null or valid.
@@ -134,10 +133,12 @@ pub unsafe extern "C" fn tenure_map_data(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (map, data) = unsafe { (borrow(map, "map")?, out(data, "data")?) };
-        // SAFETY: by the caller's promise.
-        let bytes = if bytes.is_null() { None } else { Some(unsafe { out(bytes, "bytes") }?) };
-        data.write(map.bytes.data().cast());
-        bytes.map(|bytes| bytes.write(map.bytes.len));
+        if !bytes.is_null() {
+            let count = map.bytes.count(map.held.shape(), map.held.strides())?;
+            // SAFETY: by the caller's promise.
+            unsafe { out(bytes, "bytes") }?.write(count);
+        }
+        data.write(map.bytes.data.cast());
         Ok(())
     })
 }
@@ -155,10 +156,12 @@ pub unsafe extern "C" fn tenure_read_data(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (read, data) = unsafe { (borrow(read, "read")?, out(data, "data")?) };
-        // SAFETY: by the caller's promise.
-        let bytes = if bytes.is_null() { None } else { Some(unsafe { out(bytes, "bytes") }?) };
-        data.write(read.bytes.data().cast_const().cast());
-        bytes.map(|bytes| bytes.write(read.bytes.len));
+        if !bytes.is_null() {
+            let count = read.bytes.count(read.held.shape(), read.held.strides())?;
+            // SAFETY: by the caller's promise.
+            unsafe { out(bytes, "bytes") }?.write(count);
+        }
+        data.write(read.bytes.data.cast_const().cast());
         Ok(())
     })
 }

@@ -35,7 +35,7 @@ fn a_lost_device_is_an_error_and_nothing_hangs() {
     assert!(direct.wait(None).is_err());
     // What was held is free again, and memory that the CPU reaches is still there.
     assert_eq!(pinned.map().unwrap().as_slice()[1], 10);
-    back.map().unwrap();
+    drop(back.map().unwrap());
     assert_eq!(fault(there.copy_from(&back)), DeviceFault::Lost);
     assert_eq!(fault(gpu.to(&back, Device)), DeviceFault::Lost);
     let words = there.copy_from(&back).unwrap_err().to_string();

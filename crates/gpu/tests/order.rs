@@ -29,7 +29,7 @@ fn both_sides_are_held_until_the_fence_is_done() {
         assert!(!fence.wait(Some(Duration::from_millis(5))).unwrap());
         device.resume();
         assert!(fence.wait(None).unwrap());
-        here.map().unwrap();
+        drop(here.map().unwrap());
         assert_eq!(values(&there), values(&numbers(&[1000])));
     }
 }

@@ -225,7 +225,7 @@ fn main_memory_is_reached_where_it_is() {
             assert!(here.map_read().is_err());
             let block = reached.place().block;
             drop(reached);
-            here.map().unwrap();
+            drop(here.map().unwrap());
             let again = gpu.reach(here.buffer(), KernelRead).unwrap();
             assert_eq!((again.place().block, gpu.imports().hits), (block, 1));
         }
@@ -295,7 +295,7 @@ fn a_map_during_a_copy_is_refused_or_waits() {
             Err(tenure_tensor::Error::Memory(error)) => assert!(error.is_busy(), "{error}"),
             Err(other) => panic!("{other}"),
         }
-        here.map_wait(Some(Duration::from_secs(60))).unwrap();
+        drop(here.map_wait(Some(Duration::from_secs(60))).unwrap());
         assert!(fence.wait(Some(Duration::from_secs(30))).unwrap());
     }
     assert!(values(&there) == values(&numbers(&[8 << 20])));

@@ -106,6 +106,11 @@ pub(crate) trait Engine: Send + Sync {
         vec![]
     }
 
+    /// Whether it imports images in DMA-BUF, for which rows have to lie at certain distances.
+    fn imports(&self) -> bool {
+        false
+    }
+
     /// Makes memory that only this engine has.
     fn allocator(&self, _: TensorMemory) -> Option<&dyn Allocator> {
         None

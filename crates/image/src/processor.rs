@@ -2,11 +2,11 @@
 
 use std::env;
 
-use tenure_layout::{DType, PixelFormat};
+use tenure_layout::{DType, ImageLayout, PixelFormat};
 #[cfg(linux_like)]
 use tenure_memory::Fence;
 use tenure_memory::TensorMemory;
-use tenure_tensor::{ElementKind, Tensor, TensorDyn};
+use tenure_tensor::{self as tensor, ElementKind, Tensor, TensorDyn};
 
 use crate::engine::cpu::Cpu;
 #[cfg(opengl)]
@@ -195,6 +195,11 @@ impl ImageProcessor {
     /// An image in the memory named, or in the one that suits the engine that would do the work:
     /// [`ImageProcessor::choose_image`] tells which and why.
     ///
+    /// In DMA-BUF that an engine imports, rows lie as far apart as GPUs ask for
+    /// ([`ImageLayout::importable_stride`]), and [`Tensor::row_stride`] says so; in all other
+    /// memory there is no padding. An image without padding in such memory is converted too, only
+    /// that its bytes may have to be carried to the GPU.
+    ///
     /// # Errors
     /// If the size or the element type is not the format's, or no memory serves.
     pub fn create_image(
@@ -280,9 +285,12 @@ impl ImageProcessor {
     ) -> Result<TensorDyn> {
         let own =
             memory.and_then(|memory| self.engines.iter().find_map(|own| own.allocator(memory)));
+        let imported = memory == Some(TensorMemory::Dma)
+            && self.engines.iter().any(|engine| engine.imports());
+        let stride = if imported { stride_for_import(format, dtype, width, height)? } else { None };
         Ok(match own {
-            Some(own) => TensorDyn::image_in(own, width, height, format, dtype, None, None)?,
-            None => TensorDyn::image(width, height, format, dtype, None, memory, None)?,
+            Some(own) => TensorDyn::image_in(own, width, height, format, dtype, stride, None)?,
+            None => TensorDyn::image(width, height, format, dtype, stride, memory, None)?,
         })
     }
 
@@ -336,4 +344,17 @@ impl ImageProcessor {
         }
         Err(Error::NoEngine { reasons })
     }
+}
+
+/// The row stride that an engine needs to import an image, if it is not the smallest anyway.
+fn stride_for_import(
+    format: PixelFormat,
+    dtype: DType,
+    width: usize,
+    height: usize,
+) -> Result<Option<usize>> {
+    let layout =
+        ImageLayout::new(format, dtype, width, height, None).map_err(tensor::Error::from)?;
+    let stride = layout.importable_stride().map_err(tensor::Error::from)?;
+    Ok(Some(stride).filter(|stride| *stride != layout.row_stride()))
 }

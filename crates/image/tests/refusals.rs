@@ -114,7 +114,7 @@ fn pictures_that_overlap() {
     let error = processor.convert(&top, &mut bottom, &Convert::new()).unwrap_err();
     assert!(matches!(error, Error::Memory(tenure_memory::Error::Busy { .. })), "{error}");
     // Nothing is left held.
-    whole.map().unwrap();
+    drop(whole.map().unwrap());
     // Chroma of the one where luma of the other is.
     let memory = Tensor::<u8>::new(&[4096], Some(TensorMemory::Mem), None).unwrap();
     let place = |offset: usize| {

@@ -16,6 +16,9 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
+/// What the rows of images are a multiple of that GPUs import.
+const IMPORT_PITCH: usize = 64;
+
 /// Where one plane's rows lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlaneLayout {
@@ -168,6 +171,27 @@ impl ImageLayout {
         let geometry = Geometry::new(self.format, self.dtype, self.width, self.height);
         let minimum = geometry.and_then(|geometry| geometry.minimum_stride());
         minimum.is_ok_and(|minimum| self.row_stride() <= minimum)
+    }
+
+    /// The smallest row stride (bytes, of the first plane) with which the rows of every plane are as
+    /// far apart as GPUs ask of images that they import: a multiple of 64 bytes.
+    ///
+    /// ```
+    /// use tenure_layout::{DType, ImageLayout, PixelFormat};
+    /// let odd = ImageLayout::new(PixelFormat::I420, DType::U8, 1000, 600, None)?;
+    /// assert_eq!((odd.row_stride(), odd.importable_stride()?), (1000, 1024));
+    /// # Ok::<(), tenure_layout::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ImageTooLarge`] if it does not fit the address space.
+    pub fn importable_stride(&self) -> Result<usize> {
+        // Chroma planes of I420 have half the stride of luma.
+        let smallest = self.planes.iter().map(|plane| plane.row_stride).min().unwrap_or(1);
+        let multiple = IMPORT_PITCH * (self.row_stride() / smallest.max(1)).max(1);
+        let (format, width, height) = (self.format, self.width, self.height);
+        let stride = self.row_stride().checked_next_multiple_of(multiple);
+        stride.ok_or(Error::ImageTooLarge { format, width, height })
     }
 
     /// Whether no row has padding.

@@ -100,7 +100,8 @@ fn tensor_error(error: &tenure::Error) -> PyErr {
             PyTypeError::new_err(error.to_string())
         }
         Error::Dlpack(_)
-        | Error::NotRowMajor { .. }
+        | Error::NotContiguous { .. }
+        | Error::NotWhole { .. }
         | Error::Overlapping { .. }
         | Error::MisalignedAddress { .. }
         | Error::SeveralBuffers { .. } => PyBufferError::new_err(words(error)),

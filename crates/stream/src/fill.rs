@@ -33,23 +33,24 @@ pub enum Unfilled {
 /// If the reader ends too early or fails, or somebody holds the tensor. A part of it may have been
 /// written then.
 pub fn fill(tensor: &TensorDyn, from: &mut impl Read) -> Result<(), Unfilled> {
-    let Some(layout) = tensor.image_layout() else {
-        let mut map = tensor.map()?;
-        from.read_exact(map.as_mut_slice())?;
-        order::swap_little_endian(map.as_mut_slice(), tensor.dtype());
-        return Ok(());
-    };
-    for (index, plane) in layout.planes().iter().enumerate() {
-        let target = tensor.plane(index)?;
-        let mut bytes = target.map()?;
-        for row in bytes.as_mut_slice().chunks_mut(plane.row_stride.max(1)) {
-            // The last row may end with its samples.
-            let (row, _gap) = row.split_at_mut(row.len().min(plane.row_bytes));
-            from.read_exact(row)?;
-            order::swap_little_endian(row, tensor.dtype());
+    let mut fill = |part: &TensorDyn| -> Result<(), Unfilled> {
+        let dtype = part.dtype();
+        if part.is_contiguous() {
+            let mut map = part.map()?;
+            from.read_exact(&mut map)?;
+            order::swap_little_endian(&mut map, dtype);
+            return Ok(());
         }
+        for row in part.map_rows()?.rows_mut() {
+            from.read_exact(row)?;
+            order::swap_little_endian(row, dtype);
+        }
+        Ok(())
+    };
+    if tensor.image_layout().is_none() {
+        return fill(tensor);
     }
-    Ok(())
+    (0..tensor.plane_count()).try_for_each(|plane| fill(&tensor.plane(plane)?))
 }
 
 #[cfg(test)]

@@ -3,13 +3,10 @@
 use std::fmt;
 
 use tenure_layout::{Colour, DType, ImageLayout, Layout, PixelFormat, Quantization};
-use tenure_memory::{Buffer, TensorMemory};
+use tenure_memory::Buffer;
 use tenure_tensor::{Tensor, TensorDyn};
 
 use crate::Result;
-
-/// What the image rows of DMA-BUFs are a multiple of: GPUs refuse to import others.
-const DEVICE_PITCH: usize = 64;
 
 /// What a frame looks like: what [`crate::Publisher::claim_as`] makes tensors of.
 ///
@@ -31,7 +28,7 @@ pub struct Spec {
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {
     Tensor(Layout),
-    Image { layout: ImageLayout, given_stride: bool },
+    Image { layout: ImageLayout },
 }
 
 impl Spec {
@@ -43,7 +40,8 @@ impl Spec {
         Ok(Spec::of(Shape::Tensor(Layout::contiguous(dtype, shape)?)))
     }
 
-    /// An image of bytes with the smallest row stride that its memory allows.
+    /// An image of bytes with the smallest row stride, in every memory. For frames that GPUs import
+    /// give [`Spec::image_of`] the stride of [`ImageLayout::importable_stride`].
     ///
     /// # Errors
     /// If the size is zero or too large.
@@ -63,7 +61,7 @@ impl Spec {
         row_stride: Option<usize>,
     ) -> Result<Spec> {
         let layout = ImageLayout::new(format, dtype, width, height, row_stride)?;
-        Ok(Spec::of(Shape::Image { layout, given_stride: row_stride.is_some() }))
+        Ok(Spec::of(Shape::Image { layout }))
     }
 
     /// What a tensor looks like, without its gaps.
@@ -99,7 +97,7 @@ impl Spec {
         self
     }
 
-    /// Bytes that a frame needs, in memory without rules of its own.
+    /// Bytes that a frame needs.
     pub fn bytes(&self) -> usize {
         match &self.shape {
             Shape::Tensor(layout) => layout.span().end,
@@ -152,25 +150,6 @@ impl Spec {
     fn admits_meaning(&self, colour: Option<Colour>, quantization: Option<&Quantization>) -> bool {
         (self.colour.is_none() || self.colour == colour)
             && (self.quantization.is_none() || self.quantization.as_ref() == quantization)
-    }
-
-    /// The same as the memory has to have it: rows that GPUs can import in DMA-BUFs.
-    pub(crate) fn fitted(&self, memory: TensorMemory) -> Result<Spec> {
-        match &self.shape {
-            Shape::Image { layout, given_stride: false } if memory == TensorMemory::Dma => {
-                // Chroma planes of I420 have half the stride of luma.
-                let smallest = layout.planes().iter().map(|plane| plane.row_stride).min();
-                let multiple =
-                    DEVICE_PITCH * (layout.row_stride() / smallest.unwrap_or(1).max(1)).max(1);
-                let stride = layout.row_stride().next_multiple_of(multiple);
-                let (format, dtype) = (layout.format(), layout.dtype());
-                let (width, height) = (layout.width(), layout.height());
-                let layout = ImageLayout::new(format, dtype, width, height, Some(stride))?;
-                let shape = Shape::Image { layout, given_stride: true };
-                Ok(Spec { shape, ..self.clone() })
-            }
-            _ => Ok(self.clone()),
-        }
     }
 
     /// The tensor over memory that is large enough.

@@ -10,7 +10,26 @@ impl<E: ElementKind> Tensor<E> {
     /// Whether some byte belongs to elements of both tensors.
     ///
     /// Decided by place, so that it sees views, arenas, and memory that was imported again. The
-    /// left and the right half of an image do not alias, although their rows interleave.
+    /// left and the right half of an image do not alias, although their rows interleave, and both can
+    /// be mapped at once.
+    ///
+    /// The answer is exact. The ledger, which decides what may be mapped at the same time, gives the
+    /// same for tensors whose elements are rows at one stride (regions of packed images, planes,
+    /// columns and rows of matrices) if the strides are equal or one of them has no gaps. For other
+    /// layouts, such as regions of a planar image or of a batch, and for rows at different strides,
+    /// it goes by everything between the first and the last byte: two tensors that do not alias may
+    /// then exclude each other, never the other way round.
+    ///
+    /// ```
+    /// use tenure_tensor::{PixelFormat, Region, Tensor};
+    /// let image = Tensor::<u8>::image(16, 8, PixelFormat::Rgb, None, None)?;
+    /// let left = image.view(Region::new(0, 0, 8, 8))?;
+    /// let right = image.view(Region::new(8, 0, 8, 8))?;
+    /// assert!(!left.aliases(&right) && left.aliases(&image));
+    /// let (_left, _right) = (left.map_rows()?, right.map_rows()?);
+    /// assert!(image.map_read().is_err());
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
     pub fn aliases<F: ElementKind>(&self, other: &Tensor<F>) -> bool {
         let theirs = other.parts();
         self.parts().iter().any(|(own, own_layout)| {

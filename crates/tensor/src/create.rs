@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use crate::{Dyn, Element, ElementKind};
 use tenure_layout::{DType, ImageLayout, Layout, PixelFormat};
-use tenure_memory::{
-    Allocator, Buffer, RawBuffer, Request, TensorMemory, allocate, allocate_fitting,
-};
+use tenure_memory::{Allocator, Buffer, RawBuffer, Request, TensorMemory, allocate};
 
 use crate::meta::{Image, Meta};
 use crate::{Error, Result, Tensor};
@@ -75,7 +73,9 @@ impl<T: Element> Tensor<T> {
         Ok(tensor)
     }
 
-    /// An image with the smallest row stride.
+    /// An image with the smallest row stride, in every memory. Where an importer needs rows further
+    /// apart (GPUs take multiples of 64 bytes), ask for that with [`Tensor::image_with_stride`] and
+    /// [`ImageLayout::importable_stride`].
     ///
     /// ```
     /// use tenure_tensor::{PixelFormat, Tensor};
@@ -95,7 +95,7 @@ impl<T: Element> Tensor<T> {
         name: Option<&str>,
     ) -> Result<Self> {
         let image = ImageLayout::new(format, T::DTYPE, width, height, None)?;
-        create_image(image, None, memory, name)
+        create_image(image, memory, name)
     }
 
     /// An image whose rows are `row_stride` bytes apart.
@@ -111,7 +111,7 @@ impl<T: Element> Tensor<T> {
         name: Option<&str>,
     ) -> Result<Self> {
         let image = ImageLayout::new(format, T::DTYPE, width, height, Some(row_stride))?;
-        create_image(image, Some(row_stride), memory, name)
+        create_image(image, memory, name)
     }
 
     /// An image from any allocator, such as a pool of frames.
@@ -138,7 +138,7 @@ impl<T: Element> Tensor<T> {
         name: Option<&str>,
     ) -> Result<Self> {
         let image = ImageLayout::new(format, T::DTYPE, width, height, None)?;
-        create_image_in(allocator, image, None, name)
+        create_image_in(allocator, image, name)
     }
 }
 
@@ -196,7 +196,7 @@ impl Tensor<Dyn> {
         name: Option<&str>,
     ) -> Result<Self> {
         let image = ImageLayout::new(format, dtype, width, height, row_stride)?;
-        create_image(image, row_stride, memory, name)
+        create_image(image, memory, name)
     }
 
     /// As [`Tensor::image_in`] for typed tensors, with an optional row stride.
@@ -213,7 +213,7 @@ impl Tensor<Dyn> {
         name: Option<&str>,
     ) -> Result<Self> {
         let image = ImageLayout::new(format, dtype, width, height, row_stride)?;
-        create_image_in(allocator, image, row_stride, name)
+        create_image_in(allocator, image, name)
     }
 }
 
@@ -243,7 +243,7 @@ fn create<E: ElementKind>(
 ) -> Result<Tensor<E>> {
     let layout = Layout::contiguous(dtype, shape)?;
     let raw = allocate(memory, &Request::new(layout.span().end)?.with_name(name))?;
-    Ok(Tensor::assemble(Buffer::from_raw(raw), Meta::new(layout)))
+    Ok(Tensor::assemble(Buffer::from_raw(raw), Meta::whole(layout)))
 }
 
 fn create_in<E: ElementKind>(
@@ -256,7 +256,7 @@ fn create_in<E: ElementKind>(
     let raw = allocator.allocate(&Request::new(layout.span().end)?.with_name(name))?;
     // Anybody can write an allocator: it is measured, not believed.
     layout.check_fits(raw.size())?;
-    Ok(Tensor::assemble(Buffer::from_raw(raw), Meta::new(layout)))
+    Ok(Tensor::assemble(Buffer::from_raw(raw), Meta::whole(layout)))
 }
 
 fn create_lazy<E: ElementKind>(
@@ -267,42 +267,23 @@ fn create_lazy<E: ElementKind>(
 ) -> Result<Tensor<E>> {
     let layout = Layout::contiguous(dtype, shape)?;
     let request = Request::new(layout.span().end)?.with_name(name);
-    Ok(Tensor::assemble(Buffer::lazy_in(allocator, &request), Meta::new(layout)))
+    Ok(Tensor::assemble(Buffer::lazy_in(allocator, &request), Meta::whole(layout)))
 }
 
-/// What the rows of images in device memory are a multiple of: GPUs refuse to import others.
-const DEVICE_PITCH: usize = 64;
-
 fn create_image<E: ElementKind>(
-    image: ImageLayout,
-    given_stride: Option<usize>,
+    layout: ImageLayout,
     memory: Option<TensorMemory>,
     name: Option<&str>,
 ) -> Result<Tensor<E>> {
-    let padded = match given_stride {
-        Some(_) => image.clone(),
-        None => padded_for_devices(&image)?,
-    };
-    let chosen = |memory| if memory == TensorMemory::Dma { &padded } else { &image };
-    // Checked before anything is allocated, so that the choice below cannot fail.
-    let requests = [&padded, &image].map(|layout| Request::new(layout.allocation_bytes()));
-    let [for_devices, for_others] = requests;
-    let (for_devices, for_others) = (for_devices?.with_name(name), for_others?.with_name(name));
-    let raw = allocate_fitting(memory, |memory| {
-        if memory == TensorMemory::Dma { for_devices } else { for_others }
-    })?;
-    let layout = chosen(raw.memory()).clone();
+    let raw = allocate(memory, &Request::new(layout.allocation_bytes())?.with_name(name))?;
     image_over(raw, layout)
 }
 
 fn create_image_in<E: ElementKind>(
     allocator: &dyn Allocator,
-    image: ImageLayout,
-    given_stride: Option<usize>,
+    layout: ImageLayout,
     name: Option<&str>,
 ) -> Result<Tensor<E>> {
-    let padded = allocator.memory() == TensorMemory::Dma && given_stride.is_none();
-    let layout = if padded { padded_for_devices(&image)? } else { image.clone() };
     let raw = allocator.allocate(&Request::new(layout.allocation_bytes())?.with_name(name))?;
     let (end, available) = (layout.span().end, raw.size());
     if end > available {
@@ -312,19 +293,7 @@ fn create_image_in<E: ElementKind>(
 }
 
 fn image_over<E: ElementKind>(raw: RawBuffer, layout: ImageLayout) -> Result<Tensor<E>> {
-    let mut meta = Meta::new(layout.tensor_layout()?);
+    let mut meta = Meta::whole(layout.tensor_layout()?);
     meta.image = Some(Image { layout });
     Ok(Tensor::assemble(Buffer::from_raw(raw), meta))
-}
-
-/// The same image with rows that GPUs can import: every plane's stride is a multiple of
-/// [`DEVICE_PITCH`].
-fn padded_for_devices(image: &ImageLayout) -> Result<ImageLayout> {
-    // Chroma planes of I420 have half the stride of luma.
-    let smallest = image.planes().iter().map(|plane| plane.row_stride).min().unwrap_or(1);
-    let multiple = DEVICE_PITCH * (image.row_stride() / smallest.max(1)).max(1);
-    let stride = image.row_stride().checked_next_multiple_of(multiple);
-    let (format, width, height) = (image.format(), image.width(), image.height());
-    let too_large = tenure_layout::Error::ImageTooLarge { format, width, height };
-    Ok(ImageLayout::new(format, image.dtype(), width, height, Some(stride.ok_or(too_large)?))?)
 }

@@ -31,12 +31,29 @@ pub enum Error {
         /// The type.
         dtype: DType,
     },
-    /// Elements are not in memory order, so that there is no slice of them.
+    /// The elements do not follow each other without gaps in the order of their indices, so that
+    /// there is no slice of them.
     #[error(
-        "elements of shape {shape:?} with strides {strides:?} are not in memory order: use \
-         map_strided() or map_strided_read(), or copy the tensor"
+        "elements of shape {shape:?} with strides {strides:?} do not follow each other: use {}",
+        ways(*rows, *whole)
     )]
-    NotRowMajor {
+    NotContiguous {
+        /// The shape.
+        shape: Dims,
+        /// The strides in elements.
+        strides: Strides,
+        /// Whether there are rows instead: [`crate::Tensor::map_rows`].
+        rows: bool,
+        /// Whether the gaps are the tensor's own: [`crate::Tensor::map_span`].
+        whole: bool,
+    },
+    /// The bytes from the first to the last element were asked for of a tensor that was not
+    /// allocated as it is: those between its elements belong to others.
+    #[error(
+        "the tensor of shape {shape:?} with strides {strides:?} is a view, or was made over memory \
+         of others: the bytes between its elements are not its own, use map_rows() or map_strided()"
+    )]
+    NotWhole {
         /// The shape.
         shape: Dims,
         /// The strides in elements.
@@ -74,6 +91,17 @@ pub enum Error {
     Batched {
         /// Its shape.
         shape: Dims,
+    },
+    /// An element of a batch was asked for of a single image.
+    #[error(
+        "the tensor of shape {shape:?} is one {format} image, not a batch: use it as it is, or \
+         index() for one of its rows or channels"
+    )]
+    NotABatch {
+        /// Its shape.
+        shape: Dims,
+        /// Its format.
+        format: PixelFormat,
     },
     /// Strides that an image of this format cannot have.
     #[error(
@@ -142,4 +170,14 @@ pub enum Error {
     #[cfg(linux_like)]
     #[error("the description of the tensor was refused: {0}")]
     Description(#[from] crate::wire::Fault),
+}
+
+/// What there is where there is no slice.
+fn ways(rows: bool, whole: bool) -> &'static str {
+    match (rows, whole) {
+        (true, true) => "map_rows(), map_strided(), or map_span() for all bytes with the gaps",
+        (true, false) => "map_rows() or map_strided()",
+        (false, true) => "map_strided(), or map_span() for all bytes in memory order",
+        (false, false) => "map_strided(), or copy the tensor",
+    }
 }

@@ -14,11 +14,11 @@
 //!
 //! // Writing and reading are guards; they exclude each other while they live.
 //! let mut m = t.map()?;
-//! m.as_mut_slice().fill(0.0);
+//! m.fill(0.0);
 //! assert!(t.map_read().is_err());
-//! assert_eq!(m.as_slice()[0], 0.0);
+//! assert_eq!(m[0], 0.0);
 //! drop(m);
-//! assert_eq!(t.map_read()?.as_slice().len(), 3 * 224 * 224);
+//! assert_eq!(t.map_read()?.len(), 3 * 224 * 224);
 //!
 //! // Or say which memory, and give it a name for reports.
 //! let frame = Tensor::<u8>::new(&[1080, 1920, 4], Some(TensorMemory::Mem), Some("frame"))?;
@@ -66,7 +66,8 @@ pub use copy::To;
 pub use copy::{copy_all, copy_all_later};
 pub use element::{Bool, Dyn, Element, ElementKind};
 pub use error::{Error, Result};
-pub use map::{StridedMap, StridedRead, TensorMap, TensorRead};
+pub use map::{Elements, SpanMap, SpanRead, StridedMap, StridedRead, TensorMap, TensorRead};
+pub use rows::{RowsMap, RowsRead};
 #[cfg(linux_like)]
 pub use share::{Sharing, receive, send};
 pub use tensor::{Tensor, TensorDyn};

@@ -1,66 +1,80 @@
-//! Guards that give the CPU a tensor's elements.
+//! Guards that give the CPU a tensor's elements, and nothing else.
 //!
-//! Four types for four promises: reading or writing, as a slice or at strides. A slice exists
-//! where memory order is index order; the strided guards work for every layout.
+//! A guard says what it gives: a slice ([`Tensor::map`]) where the elements are one, rows
+//! ([`Tensor::map_rows`]) where they have gaps between them, single elements
+//! ([`Tensor::map_strided`]) for every layout, and everything between the first and the last byte
+//! ([`Tensor::map_span`]) only to a tensor that the gaps belong to.
 
-use std::marker::PhantomData;
-use std::ops::{Deref, Range};
+use std::ops::Range;
+use std::ptr::NonNull;
 use std::time::Duration;
 
-use crate::{Element, ElementKind};
+use crate::ElementKind;
 use bytemuck::Pod;
-use tenure_layout::{DType, Layout};
-use tenure_memory::{ReadGuard, WriteGuard};
+use tenure_layout::Layout;
+use tenure_memory::{ReadGuard, ReadRows, WriteGuard, WriteRows};
 
-use crate::meta::{Meta, Placed};
+use crate::meta::Placed;
 use crate::{Error, Result, Tensor};
 
-/// Elements to read, at any strides. Others may read them too; nobody writes them.
-#[derive(Debug)]
-pub struct StridedRead<E: ElementKind> {
-    guard: ReadGuard<Placed>,
-    element: PhantomData<fn() -> E>,
-}
+mod first;
+pub(crate) mod held;
+mod positions;
+mod slice;
+mod span;
+mod strided;
 
-/// Elements to read and write, at any strides. Nobody else touches them.
-#[derive(Debug)]
-pub struct StridedMap<E: ElementKind> {
-    guard: WriteGuard<Placed>,
-    element: PhantomData<fn() -> E>,
-}
-
-/// Elements to read, in memory order: a slice.
-#[derive(Debug)]
-pub struct TensorRead<E: ElementKind>(StridedRead<E>);
-
-/// Elements to read and write, in memory order: a slice.
-#[derive(Debug)]
-pub struct TensorMap<E: ElementKind>(StridedMap<E>);
+pub(crate) use first::First;
+pub(crate) use positions::Positions;
+pub use slice::{TensorMap, TensorRead};
+pub use span::{SpanMap, SpanRead};
+pub use strided::{Elements, StridedMap, StridedRead};
 
 impl<E: ElementKind> Tensor<E> {
-    /// The elements to read and write, as a slice in memory order.
+    /// The elements to read and write, as a slice in index order; the bytes of a
+    /// [`crate::TensorDyn`].
     ///
-    /// For a tensor that [is contiguous](Tensor::is_contiguous) the slice is its elements. Rows
-    /// of a padded image or of a region lie apart; the slice then covers everything from the
-    /// first to the last element, and [`TensorMap::rows_mut`] gives the rows without gaps.
+    /// The slice is the elements and nothing else, so the tensor must be
+    /// [contiguous](Tensor::is_contiguous). Padded images, regions and slices of inner dimensions
+    /// have [`Tensor::map_rows`]; views of every kind have [`Tensor::map_strided`].
+    ///
+    /// ```
+    /// use tenure_tensor::Tensor;
+    /// let t = Tensor::from_slice(&[1u8, 2, 3, 4, 5, 6], &[2, 3])?;
+    /// let mut map = t.map()?;
+    /// map[0] = 10;
+    /// map.iter_mut().for_each(|value| *value += 1);
+    /// assert_eq!(map[..], [11, 3, 4, 5, 6, 7]);
+    /// drop(map);
+    /// // The first two columns have a gap after each row.
+    /// let left = t.slice(1, ..2)?;
+    /// assert!(left.map().is_err());
+    /// left.map_rows()?.rows_mut().for_each(|row| row.fill(0));
+    /// assert_eq!(t.map_read()?[..], [0, 0, 4, 0, 0, 7]);
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    ///
+    /// An image whose planes do not follow each other is its first plane here, as its shape says;
+    /// [`Tensor::plane`] gives every plane.
     ///
     /// # Errors
-    /// [`tenure_memory::Error::Busy`] while somebody else holds bytes of it, and
-    /// [`Error::NotRowMajor`] for permuted, reversed and broadcast views.
+    /// [`tenure_memory::Error::Busy`] while somebody else holds bytes of it,
+    /// [`Error::NotContiguous`] where the elements are no slice, and [`Error::SeveralBuffers`] for
+    /// an image whose planes are in buffers of their own.
     #[inline]
     pub fn map(&self) -> Result<TensorMap<E>> {
-        self.check_row_major()?;
-        self.hold_to_write().map(TensorMap)
+        self.check_contiguous()?;
+        self.hold_to_write(self.own_bytes()).map(TensorMap::new)
     }
 
-    /// The elements to read, as a slice in memory order; otherwise as [`Tensor::map`].
+    /// The elements to read, as a slice in index order; otherwise as [`Tensor::map`].
     ///
     /// # Errors
     /// As [`Tensor::map`]; several readers do not exclude each other.
     #[inline]
     pub fn map_read(&self) -> Result<TensorRead<E>> {
-        self.check_row_major()?;
-        self.hold_to_read().map(TensorRead)
+        self.check_contiguous()?;
+        self.hold_to_read(self.own_bytes()).map(TensorRead::new)
     }
 
     /// As [`Tensor::map`], and waits, at most so long (`None`: without end), while somebody else
@@ -70,11 +84,11 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// As [`Tensor::map`]; [`tenure_memory::Error::Busy`] only after that time.
     pub fn map_wait(&self, timeout: Option<Duration>) -> Result<TensorMap<E>> {
-        self.check_row_major()?;
-        let (placed, range) = self.place_now()?;
+        self.check_contiguous()?;
+        let (placed, range) = self.place_now(self.own_bytes())?;
         let guard = WriteGuard::over_wait(placed, range, timeout)?;
-        check_address::<E::Stored>(guard.as_bytes(), self.dtype())?;
-        Ok(TensorMap(StridedMap { guard, element: PhantomData }))
+        self.check_address(guard.hold().address())?;
+        Ok(TensorMap::new(guard))
     }
 
     /// As [`Tensor::map_read`], and waits as [`Tensor::map_wait`] does.
@@ -82,21 +96,25 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// As [`Tensor::map_read`]; [`tenure_memory::Error::Busy`] only after that time.
     pub fn map_read_wait(&self, timeout: Option<Duration>) -> Result<TensorRead<E>> {
-        self.check_row_major()?;
-        let (placed, range) = self.place_now()?;
+        self.check_contiguous()?;
+        let (placed, range) = self.place_now(self.own_bytes())?;
         let guard = ReadGuard::over_wait(placed, range, timeout)?;
-        check_address::<E::Stored>(guard.as_bytes(), self.dtype())?;
-        Ok(TensorRead(StridedRead { guard, element: PhantomData }))
+        self.check_address(guard.hold().address())?;
+        Ok(TensorRead::new(guard))
     }
 
-    /// The elements to read and write, whatever their strides.
+    /// The elements to read and write, whatever their strides: by index, one after the other, or as
+    /// an `ndarray`.
+    ///
+    /// Where the elements are rows at one stride (regions of images, columns of matrices) the guard
+    /// holds these alone, as [`Tensor::map_rows`] does, and what lies between them may be in use.
     ///
     /// # Errors
-    /// As [`Tensor::map`], and [`Error::Overlapping`] for views that show one place as several
-    /// elements.
+    /// As [`Tensor::map`], but for every layout; [`Error::Overlapping`] for views that show one
+    /// place as several elements.
     pub fn map_strided(&self) -> Result<StridedMap<E>> {
         self.check_writable_strides()?;
-        self.hold_to_write()
+        self.hold_rows_to_write().map(StridedMap::new)
     }
 
     /// The elements to read, whatever their strides.
@@ -104,31 +122,87 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// [`tenure_memory::Error::Busy`] while somebody writes bytes of it.
     pub fn map_strided_read(&self) -> Result<StridedRead<E>> {
-        self.hold_to_read()
+        self.hold_rows_to_read().map(StridedRead::new)
+    }
+
+    /// Everything from the first to the last byte of the tensor to read and write, gaps and all
+    /// planes included: the memory of an image that was allocated with padded rows.
+    ///
+    /// Only for a tensor that was allocated as it is, so that the gaps are its own, and for one
+    /// without gaps. Bytes between the elements of a view belong to others.
+    ///
+    /// ```
+    /// use tenure_tensor::{PixelFormat, Region, Tensor};
+    /// let image = Tensor::<u8>::image_with_stride(10, 4, PixelFormat::Rgb, 64, None, None)?;
+    /// assert_eq!(image.map_span()?.len(), 3 * 64 + 30);
+    /// let left = image.view(Region::new(0, 0, 5, 4))?;
+    /// assert!(left.map_span().is_err());
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotWhole`] where bytes between the elements are not the tensor's, and as
+    /// [`Tensor::map`].
+    pub fn map_span(&self) -> Result<SpanMap<E>> {
+        let span = self.check_whole()?;
+        self.hold_to_write(span).map(SpanMap::new)
+    }
+
+    /// Everything from the first to the last byte of the tensor to read; otherwise as
+    /// [`Tensor::map_span`].
+    ///
+    /// # Errors
+    /// As [`Tensor::map_span`].
+    pub fn map_span_read(&self) -> Result<SpanRead<E>> {
+        let span = self.check_whole()?;
+        self.hold_to_read(span).map(SpanRead::new)
+    }
+
+    /// Bytes of the buffer from the first to the last of the elements that the shape counts.
+    #[inline]
+    fn own_bytes(&self) -> Range<usize> {
+        self.parts.meta.layout.span()
     }
 
     #[inline]
-    fn hold_to_read(&self) -> Result<StridedRead<E>> {
-        let (placed, range) = self.place_now()?;
+    fn hold_to_read(&self, bytes: Range<usize>) -> Result<ReadGuard<Placed>> {
+        let (placed, range) = self.place_now(bytes)?;
         let guard = ReadGuard::over(placed, range)?;
-        check_address::<E::Stored>(guard.as_bytes(), self.dtype())?;
-        Ok(StridedRead { guard, element: PhantomData })
+        self.check_address(guard.hold().address())?;
+        Ok(guard)
     }
 
     #[inline]
-    fn hold_to_write(&self) -> Result<StridedMap<E>> {
-        let (placed, range) = self.place_now()?;
+    fn hold_to_write(&self, bytes: Range<usize>) -> Result<WriteGuard<Placed>> {
+        let (placed, range) = self.place_now(bytes)?;
         let guard = WriteGuard::over(placed, range)?;
-        check_address::<E::Stored>(guard.as_bytes(), self.dtype())?;
-        Ok(StridedMap { guard, element: PhantomData })
+        self.check_address(guard.hold().address())?;
+        Ok(guard)
     }
 
-    /// The parts with their buffer in its place, and the tensor's bytes in the allocation.
-    #[inline]
-    fn place_now(&self) -> Result<(Placed, Range<usize>)> {
+    /// The bytes of the elements, without gaps where the ledger can tell these apart.
+    pub(crate) fn hold_rows_to_read(&self) -> Result<ReadRows<Placed>> {
         self.check_one_buffer()?;
-        let parts = &self.parts;
-        let range = parts.buffer.range_in_raw(parts.meta.span(true))?;
+        let rows = self.parts.buffer.rows_in_raw(&held::rows_of(&self.parts.meta.layout))?;
+        let guard = ReadRows::over(self.placed(), rows)?;
+        self.check_address(guard.address())?;
+        Ok(guard)
+    }
+
+    /// The same, to write.
+    pub(crate) fn hold_rows_to_write(&self) -> Result<WriteRows<Placed>> {
+        self.check_one_buffer()?;
+        let rows = self.parts.buffer.rows_in_raw(&held::rows_of(&self.parts.meta.layout))?;
+        let guard = WriteRows::over(self.placed(), rows)?;
+        self.check_address(guard.address())?;
+        Ok(guard)
+    }
+
+    /// The parts with their buffer in its place, and these bytes of it in the allocation.
+    #[inline]
+    fn place_now(&self, bytes: Range<usize>) -> Result<(Placed, Range<usize>)> {
+        self.check_one_buffer()?;
+        let range = self.parts.buffer.range_in_raw(bytes)?;
         Ok((self.placed(), range))
     }
 
@@ -141,15 +215,48 @@ impl<E: ElementKind> Tensor<E> {
         }
     }
 
+    /// Foreign memory may start anywhere; slices of elements may not.
     #[inline]
-    fn check_row_major(&self) -> Result<()> {
-        let layout = &self.parts.meta.layout;
-        if layout.is_row_major() {
-            Ok(())
-        } else {
-            let (shape, strides) = (layout.shape().into(), layout.strides().into());
-            Err(Error::NotRowMajor { shape, strides })
+    fn check_address(&self, lowest: NonNull<u8>) -> Result<()> {
+        let align = align_of::<E::Stored>();
+        if lowest.addr().get().is_multiple_of(align) || self.is_empty() {
+            return Ok(());
         }
+        Err(Error::MisalignedAddress { dtype: self.dtype(), align })
+    }
+
+    #[inline]
+    fn check_contiguous(&self) -> Result<()> {
+        if self.parts.meta.layout.is_contiguous() { Ok(()) } else { Err(self.not_contiguous()) }
+    }
+
+    /// Why there is no slice, with what there is instead.
+    #[cold]
+    fn not_contiguous(&self) -> Error {
+        // Planes in buffers of their own have no rows in common either.
+        if let Err(error) = self.check_one_buffer() {
+            return error;
+        }
+        let layout = &self.parts.meta.layout;
+        let (shape, strides) = (layout.shape().into(), layout.strides().into());
+        let (rows, whole) = (self.rows_shape().is_ok(), self.check_whole().is_ok());
+        Error::NotContiguous { shape, strides, rows, whole }
+    }
+
+    /// The span of the tensor, if nobody else has bytes in its gaps.
+    fn check_whole(&self) -> Result<Range<usize>> {
+        let (meta, span) = (&self.parts.meta, self.parts.meta.span(true));
+        let layout = &meta.layout;
+        let gapless = || {
+            span == layout.span()
+                && span.len() == layout.packed_bytes()
+                && !layout.may_self_overlap()
+        };
+        if meta.whole || gapless() {
+            return Ok(span);
+        }
+        let (shape, strides) = (layout.shape().into(), layout.strides().into());
+        Err(Error::NotWhole { shape, strides })
     }
 
     pub(crate) fn check_writable_strides(&self) -> Result<()> {
@@ -174,180 +281,19 @@ impl<E: ElementKind> Tensor<E> {
     }
 }
 
-/// Foreign memory may start anywhere; slices of elements may not.
-fn check_address<S>(bytes: &[u8], dtype: DType) -> Result<()> {
-    let align = align_of::<S>();
-    if bytes.is_empty() || bytes.as_ptr().addr().is_multiple_of(align) {
-        Ok(())
-    } else {
-        Err(Error::MisalignedAddress { dtype, align })
-    }
-}
-
 /// Bytes as elements. The address was checked when the guard was made; spans are whole elements.
-fn elements<S: Pod>(bytes: &[u8]) -> &[S] {
+#[inline]
+pub(crate) fn elements<S: Pod>(bytes: &[u8]) -> &[S] {
     if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) }
 }
 
-fn elements_mut<S: Pod>(bytes: &mut [u8]) -> &mut [S] {
+#[inline]
+pub(crate) fn elements_mut<S: Pod>(bytes: &mut [u8]) -> &mut [S] {
     if bytes.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(bytes) }
 }
 
-/// Which part of a guard's slice the tensor's own elements are: of an image whose planes do not
-/// follow each other, the first plane.
-fn own_part<E: ElementKind>(meta: &Meta) -> Range<usize> {
-    let (own, start) = (meta.layout.span(), meta.span(true).start);
-    let size = size_of::<E::Stored>();
-    (own.start - start) / size..(own.end - start) / size
-}
-
-/// Position in a guard's slice of the element at `index`.
-fn position<T: Element>(meta: &Meta, index: &[usize]) -> Option<usize> {
-    let byte = meta.layout.element_offset(index).ok()?;
-    Some((byte - meta.span(true).start) / size_of::<T::Stored>())
-}
-
-impl<E: ElementKind> StridedRead<E> {
-    pub(crate) fn layout(&self) -> &Layout {
-        &self.guard.hold().keep().meta().layout
-    }
-
-    /// Elements per dimension.
-    pub fn shape(&self) -> &[usize] {
-        self.layout().shape()
-    }
-
-    /// Elements between neighbours of each dimension.
-    pub fn strides(&self) -> &[isize] {
-        self.layout().strides()
-    }
-
-    /// Everything from the first to the last byte of the tensor, gaps included, in memory order.
-    #[inline]
-    pub fn span(&self) -> &[E::Stored] {
-        elements(self.guard.as_bytes())
-    }
-
-    /// The part of the span from the first to the last of the tensor's own elements.
-    pub(crate) fn own_span(&self) -> &[E::Stored] {
-        self.span().get(own_part::<E>(self.guard.hold().keep().meta())).unwrap_or_default()
-    }
-
-    /// Whether the bytes are still what was mapped: a mapped file may have been cut off by
-    /// another process, in which case zeros were read.
-    ///
-    /// # Errors
-    /// [`tenure_memory::Error::Truncated`].
-    pub fn intact(&self) -> Result<()> {
-        Ok(self.guard.hold().raw().intact()?)
-    }
-}
-
-impl<T: Element> StridedRead<T> {
-    /// The element at `index`, or `None` if there is none.
-    pub fn get(&self, index: &[usize]) -> Option<&T::Stored> {
-        self.span().get(position::<T>(self.guard.hold().keep().meta(), index)?)
-    }
-}
-
-impl<E: ElementKind> StridedMap<E> {
-    pub(crate) fn layout(&self) -> &Layout {
-        &self.guard.hold().keep().meta().layout
-    }
-
-    /// Elements per dimension.
-    pub fn shape(&self) -> &[usize] {
-        self.layout().shape()
-    }
-
-    /// Elements between neighbours of each dimension.
-    pub fn strides(&self) -> &[isize] {
-        self.layout().strides()
-    }
-
-    /// Everything from the first to the last byte of the tensor, gaps included, in memory order.
-    #[inline]
-    pub fn span(&self) -> &[E::Stored] {
-        elements(self.guard.as_bytes())
-    }
-
-    /// The part of the span from the first to the last of the tensor's own elements.
-    #[cfg(feature = "ndarray")]
-    pub(crate) fn own_span(&self) -> &[E::Stored] {
-        self.span().get(own_part::<E>(self.guard.hold().keep().meta())).unwrap_or_default()
-    }
-
-    /// The same, to write.
-    pub(crate) fn own_span_mut(&mut self) -> &mut [E::Stored] {
-        let own = own_part::<E>(self.guard.hold().keep().meta());
-        self.span_mut().get_mut(own).unwrap_or_default()
-    }
-
-    /// As [`StridedMap::span`], to write.
-    #[inline]
-    pub fn span_mut(&mut self) -> &mut [E::Stored] {
-        elements_mut(self.guard.as_bytes_mut())
-    }
-}
-
-impl<T: Element> StridedMap<T> {
-    /// The element at `index`, or `None` if there is none.
-    pub fn get(&self, index: &[usize]) -> Option<&T::Stored> {
-        self.span().get(position::<T>(self.guard.hold().keep().meta(), index)?)
-    }
-
-    /// The element at `index`, to write, or `None` if there is none.
-    pub fn get_mut(&mut self, index: &[usize]) -> Option<&mut T::Stored> {
-        let position = position::<T>(self.guard.hold().keep().meta(), index)?;
-        self.span_mut().get_mut(position)
-    }
-}
-
-impl<E: ElementKind> TensorRead<E> {
-    /// The elements in memory order; bytes for a [`crate::TensorDyn`].
-    #[inline]
-    pub fn as_slice(&self) -> &[E::Stored] {
-        self.0.span()
-    }
-}
-
-impl<E: ElementKind> TensorMap<E> {
-    /// The elements in memory order; bytes for a [`crate::TensorDyn`].
-    #[inline]
-    pub fn as_slice(&self) -> &[E::Stored] {
-        self.0.span()
-    }
-
-    /// The elements in memory order, to write; bytes for a [`crate::TensorDyn`].
-    #[inline]
-    pub fn as_mut_slice(&mut self) -> &mut [E::Stored] {
-        self.0.span_mut()
-    }
-
-    pub(crate) fn strided_mut(&mut self) -> &mut StridedMap<E> {
-        &mut self.0
-    }
-}
-
-impl<T: Element> TensorMap<T> {
-    /// The element at `index`, to write, or `None` if there is none.
-    pub fn get_mut(&mut self, index: &[usize]) -> Option<&mut T::Stored> {
-        self.0.get_mut(index)
-    }
-}
-
-impl<E: ElementKind> Deref for TensorRead<E> {
-    type Target = StridedRead<E>;
-
-    fn deref(&self) -> &StridedRead<E> {
-        &self.0
-    }
-}
-
-impl<E: ElementKind> Deref for TensorMap<E> {
-    type Target = StridedMap<E>;
-
-    fn deref(&self) -> &StridedMap<E> {
-        &self.0
-    }
+/// The bytes of the element at `index`, counted from the lowest.
+fn element_bytes<S>(layout: &Layout, index: &[usize]) -> Option<Range<usize>> {
+    let start = layout.element_offset(index).ok()? - layout.span().start;
+    Some(start..start + size_of::<S>())
 }

@@ -60,6 +60,12 @@ pub(crate) struct Meta {
     pub(crate) image: Option<Image>,
     pub(crate) colour: Option<Colour>,
     pub(crate) quantization: Option<Quantization>,
+    /// Whether the tensor was allocated as it is, so that the bytes between its elements are its
+    /// own. Views, and tensors over memory that came from elsewhere, do not know whose those are.
+    pub(crate) whole: bool,
+    /// Whether the last two dimensions are pixels and their samples: of planes, and of slices of
+    /// images and planes.
+    pub(crate) pixels: bool,
 }
 
 /// What is known of a tensor that is an image (or a batch of them: then of the first).
@@ -70,7 +76,19 @@ pub(crate) struct Image {
 
 impl Meta {
     pub(crate) fn new(layout: Layout) -> Meta {
-        Meta { layout, image: None, colour: None, quantization: None }
+        Meta {
+            layout,
+            image: None,
+            colour: None,
+            quantization: None,
+            whole: false,
+            pixels: false,
+        }
+    }
+
+    /// Of a tensor that is allocated with this layout.
+    pub(crate) fn whole(layout: Layout) -> Meta {
+        Meta { whole: true, ..Meta::new(layout) }
     }
 
     /// Bytes of the (first) buffer that belong to the tensor, from the first to the last. Planes

@@ -1,25 +1,39 @@
 //! Tensors as `ndarray` arrays, and arrays as tensors.
+#![expect(unsafe_code, reason = "arrays over elements that lie apart are made of an address")]
+
+use std::ptr::NonNull;
 
 use crate::Element;
 use ::ndarray::{ArrayView, ArrayViewD, ArrayViewMutD, Axis, Dimension, IxDyn, ShapeBuilder};
+use bytemuck::Pod;
 use tenure_layout::Layout;
 use tenure_memory::TensorMemory;
 
-use crate::{Result, StridedMap, StridedRead, Tensor, TensorMap};
+use crate::{Result, StridedMap, StridedRead, Tensor, TensorMap, TensorRead};
 
-/// Steps forwards, and the axes that run backwards: an array view is made from these over the
-/// span, then turned.
-fn steps(layout: &Layout) -> (Vec<usize>, Vec<usize>) {
-    let (mut steps, mut backwards) = (vec![], vec![]);
-    for (axis, (&len, &stride)) in layout.shape().iter().zip(layout.strides()).enumerate() {
+/// Steps forwards, and the axes that run backwards: an array view is made from these at the lowest
+/// element, then turned. `None` for strides that cross themselves, which `ndarray` cannot express.
+fn steps(layout: &Layout) -> Option<(Vec<usize>, Vec<usize>)> {
+    let (mut steps, mut backwards, mut once) = (vec![], vec![], layout.clone());
+    for (axis, (&len, &stride)) in layout.shape().iter().zip(layout.strides()).enumerate().rev() {
         // A dimension that is never stepped along may have any stride; arrays check them all.
         let steps_along = len > 1 && layout.elements() > 0;
         steps.push(if steps_along { stride.unsigned_abs() } else { 0 });
         if steps_along && stride < 0 {
             backwards.push(axis);
         }
+        if steps_along && stride == 0 {
+            once = once.index(axis, 0).ok()?;
+        }
     }
-    (steps, backwards)
+    steps.reverse();
+    // What is repeated is expressible, what crosses is not.
+    (!once.may_self_overlap()).then_some((steps, backwards))
+}
+
+/// Where the lowest element is. Empty tensors may be anywhere; an array's address is aligned.
+fn lowest<S>(layout: &Layout, address: NonNull<u8>) -> *mut S {
+    if layout.elements() == 0 { NonNull::dangling().as_ptr() } else { address.as_ptr().cast() }
 }
 
 impl<T: Element> StridedRead<T> {
@@ -36,38 +50,78 @@ impl<T: Element> StridedRead<T> {
     /// # Ok::<(), tenure_tensor::Error>(())
     /// ```
     pub fn array(&self) -> Option<ArrayViewD<'_, T::Stored>> {
-        view(self.layout(), self.own_span())
+        let (layout, address) = (self.layout(), self.address());
+        // SAFETY: the guard holds the elements of `layout`, which start at `address`, and is
+        // borrowed for as long as the array.
+        unsafe { view(layout, address) }
     }
 }
 
 impl<T: Element> StridedMap<T> {
     /// The elements as an array to read.
     pub fn array(&self) -> Option<ArrayViewD<'_, T::Stored>> {
-        view(self.layout(), self.own_span())
+        let (layout, address) = (self.layout(), self.address());
+        // SAFETY: the guard holds the elements of `layout`, which start at `address`, and is
+        // borrowed for as long as the array.
+        unsafe { view(layout, address) }
     }
 
     /// The elements as an array to write. `None` for strides that `ndarray` cannot express.
     pub fn array_mut(&mut self) -> Option<ArrayViewMutD<'_, T::Stored>> {
-        let layout = self.layout();
-        let (steps, backwards) = steps(layout);
-        let shape = IxDyn(layout.shape()).strides(IxDyn(&steps));
-        let mut array = ArrayViewMutD::from_shape(shape, self.own_span_mut()).ok()?;
-        backwards.into_iter().for_each(|axis| array.invert_axis(Axis(axis)));
-        Some(array)
+        let layout = self.layout().clone();
+        // SAFETY: the guard holds the elements of `layout`, which start at the address, and share no
+        // byte, for itself, and is borrowed mutably for as long as the array.
+        unsafe { view_mut(&layout, self.address()) }
+    }
+}
+
+impl<T: Element> TensorRead<T> {
+    /// The elements as an array.
+    pub fn array(&self) -> Option<ArrayViewD<'_, T::Stored>> {
+        ArrayViewD::from_shape(IxDyn(self.shape()), self.as_slice()).ok()
     }
 }
 
 impl<T: Element> TensorMap<T> {
+    /// The elements as an array to read.
+    pub fn array(&self) -> Option<ArrayViewD<'_, T::Stored>> {
+        ArrayViewD::from_shape(IxDyn(self.shape()), self.as_slice()).ok()
+    }
+
     /// The elements as an array to write.
     pub fn array_mut(&mut self) -> Option<ArrayViewMutD<'_, T::Stored>> {
-        self.strided_mut().array_mut()
+        let shape = IxDyn(self.shape());
+        ArrayViewMutD::from_shape(shape, self.as_mut_slice()).ok()
     }
 }
 
-fn view<'a, S>(layout: &Layout, span: &'a [S]) -> Option<ArrayViewD<'a, S>> {
-    let (steps, backwards) = steps(layout);
+/// The elements of a layout whose lowest is at `address`.
+///
+/// # Safety
+/// They must be there to read, aligned, for all of `'a`.
+unsafe fn view<'a, S: Pod>(layout: &Layout, address: NonNull<u8>) -> Option<ArrayViewD<'a, S>> {
+    let (steps, backwards) = steps(layout)?;
     let shape = IxDyn(layout.shape()).strides(IxDyn(&steps));
-    let mut array = ArrayViewD::from_shape(shape, span).ok()?;
+    // SAFETY: by the caller the elements are there, at steps that are not negative from the lowest;
+    // a `Layout` has checked that their number and the bytes to the last one fit an `isize`, and
+    // strides that lead nowhere are zero.
+    let mut array = unsafe { ArrayViewD::from_shape_ptr(shape, lowest::<S>(layout, address)) };
+    backwards.into_iter().for_each(|axis| array.invert_axis(Axis(axis)));
+    Some(array)
+}
+
+/// As [`view`], to write.
+///
+/// # Safety
+/// As [`view`], and nobody else may touch the elements, which must share no byte.
+unsafe fn view_mut<'a, S: Pod>(
+    layout: &Layout,
+    address: NonNull<u8>,
+) -> Option<ArrayViewMutD<'a, S>> {
+    let (steps, backwards) = steps(layout)?;
+    let shape = IxDyn(layout.shape()).strides(IxDyn(&steps));
+    // SAFETY: as in `view`; by the caller they are this array's alone.
+    let mut array = unsafe { ArrayViewMutD::from_shape_ptr(shape, lowest::<S>(layout, address)) };
     backwards.into_iter().for_each(|axis| array.invert_axis(Axis(axis)));
     Some(array)
 }

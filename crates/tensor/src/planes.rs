@@ -89,7 +89,8 @@ impl<E: ElementKind> Tensor<E> {
         let quantization = self.plane_quantization(plane, layout.shape());
         let colour = self.parts.meta.colour;
         let layout = layout.counted_from(span.start)?;
-        Ok(Tensor::assemble(buffer, Meta { colour, quantization, ..Meta::new(layout) }))
+        let pixels = layout.rank() == 3;
+        Ok(Tensor::assemble(buffer, Meta { colour, quantization, pixels, ..Meta::new(layout) }))
     }
 
     /// What of the quantisation holds for one plane of this shape.

@@ -3,7 +3,7 @@
 //! A view's buffer is cut to the bytes it shows, so that nothing done with the view reaches the
 //! rest. An index or region outside is an error, never a clamp.
 
-use std::ops::Range;
+use std::ops::{Bound, Range, RangeBounds};
 
 use crate::ElementKind;
 use tenure_layout::format::Arrangement;
@@ -15,9 +15,19 @@ use crate::{Error, Result, Tensor};
 impl<E: ElementKind> Tensor<E> {
     /// A view with another layout of the same bytes, no longer an image.
     fn viewed(&self, layout: Layout, quantization: Option<Quantization>) -> Result<Tensor<E>> {
+        self.viewed_as(layout, quantization, false)
+    }
+
+    /// The same, whose last two dimensions may still be pixels and their samples.
+    fn viewed_as(
+        &self,
+        layout: Layout,
+        quantization: Option<Quantization>,
+        pixels: bool,
+    ) -> Result<Tensor<E>> {
         self.check_one_buffer()?;
         let colour = self.parts.meta.colour;
-        self.cut(Meta { colour, quantization, ..Meta::new(layout) })
+        self.cut(Meta { colour, quantization, pixels, ..Meta::new(layout) })
     }
 
     /// A tensor over the part of the buffer that `meta` spans.
@@ -61,7 +71,7 @@ impl<E: ElementKind> Tensor<E> {
     ///
     /// # Errors
     /// If axis or range do not exist.
-    pub fn slice(&self, axis: usize, range: Range<usize>) -> Result<Tensor<E>> {
+    pub fn slice(&self, axis: usize, range: impl RangeBounds<usize>) -> Result<Tensor<E>> {
         self.slice_step(axis, range, 1)
     }
 
@@ -69,13 +79,20 @@ impl<E: ElementKind> Tensor<E> {
     ///
     /// # Errors
     /// If axis or range do not exist, or `step` is zero.
-    pub fn slice_step(&self, axis: usize, range: Range<usize>, step: usize) -> Result<Tensor<E>> {
+    pub fn slice_step(
+        &self,
+        axis: usize,
+        range: impl RangeBounds<usize>,
+        step: usize,
+    ) -> Result<Tensor<E>> {
+        let range = within(range, self.shape().get(axis).copied().unwrap_or(0));
         let layout = self.parts.meta.layout.slice(axis, range.start, range.end, step)?;
         let count = layout.shape().get(axis).copied().unwrap_or(0);
         let keep = |q: &Quantization| q.after_slice(axis, range.start, count, step);
         // An axis without indices has no scales either.
         let quantization = self.quantized(keep).filter(|q| !q.scales().is_empty());
-        self.viewed(layout, quantization)
+        let pixels = self.parts.meta.has_pixels();
+        self.viewed_as(layout, quantization, pixels)
     }
 
     /// One index of dimension `axis`, which disappears.
@@ -84,7 +101,8 @@ impl<E: ElementKind> Tensor<E> {
     /// If axis or index do not exist.
     pub fn index(&self, axis: usize, index: usize) -> Result<Tensor<E>> {
         let layout = self.parts.meta.layout.index(axis, index)?;
-        self.viewed(layout, self.quantized(|q| q.after_index(axis, index)))
+        let pixels = self.parts.meta.has_pixels() && axis + 2 < self.rank();
+        self.viewed_as(layout, self.quantized(|q| q.after_index(axis, index)), pixels)
     }
 
     /// The same elements in another shape, without a copy.
@@ -168,13 +186,17 @@ impl<E: ElementKind> Tensor<E> {
     /// One element of the leading dimension; a batch of images gives an image.
     ///
     /// # Errors
-    /// If there is no such element.
+    /// If there is no such element, and [`Error::NotABatch`] for a single image, whose leading
+    /// dimension counts rows or channels ([`Tensor::index`] gives these).
     pub fn batch(&self, index: usize) -> Result<Tensor<E>> {
+        let Some(image) = &self.parts.meta.image else { return self.index(0, index) };
+        if !self.parts.meta.batched() {
+            return Err(Error::NotABatch {
+                shape: self.shape().into(),
+                format: image.layout.format(),
+            });
+        }
         let layout = self.parts.meta.layout.index(0, index)?;
-        let Some(image) = self.parts.meta.image.as_ref().filter(|_| self.parts.meta.batched())
-        else {
-            return self.index(0, index);
-        };
         let moved = layout.offset() as isize - self.parts.meta.layout.offset() as isize;
         let image = Image { layout: image.layout.shifted(moved)? };
         let quantization = self.quantized(|q| q.after_index(0, index));
@@ -204,11 +226,13 @@ impl<E: ElementKind> Tensor<E> {
         let image = self.one_image()?;
         let layout = image.layout.view(region)?;
         let one_buffer = self.parts.other_planes.is_empty();
+        let layout_of_all =
+            if one_buffer { layout.tensor_layout()? } else { layout.plane_layout(0)? };
         let meta = Meta {
-            layout: if one_buffer { layout.tensor_layout()? } else { layout.plane_layout(0)? },
             image: Some(Image { layout }),
             colour: self.parts.meta.colour,
             quantization: self.region_quantization(region),
+            ..Meta::new(layout_of_all)
         };
         if one_buffer {
             self.cut(meta)
@@ -247,4 +271,19 @@ impl<E: ElementKind> Tensor<E> {
         }
         Ok(image)
     }
+}
+
+/// A range of any kind over `len` indices, not checked against them.
+fn within(range: impl RangeBounds<usize>, len: usize) -> Range<usize> {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&before) => before.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&last) => last.saturating_add(1),
+        Bound::Excluded(&end) => end,
+        Bound::Unbounded => len,
+    };
+    start..end
 }

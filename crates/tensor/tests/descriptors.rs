@@ -27,7 +27,7 @@ fn a_descriptor_brings_the_tensor_back() {
     assert_eq!(same.buffer_identity(), t.buffer_identity());
     assert!(same.aliases(&t) && t.aliases(&same));
     same.map().unwrap().as_mut_slice()[11] = 1.5;
-    assert_eq!(t.map_read().unwrap().get(&[2, 3]), Some(&1.5));
+    assert_eq!(t.map_read().unwrap().at(&[2, 3]), Some(&1.5));
     let _writer = t.map().unwrap();
     assert!(same.map_read().is_err(), "one ledger");
     let bytes = TensorDyn::from_fd(&fd, &[48], DType::U8, None).unwrap();
@@ -103,7 +103,7 @@ fn planes_in_one_memory_at_places_of_their_own() {
     let frame = TensorDyn::from_planes(&planes, 16, 8, PixelFormat::Nv12, DType::U8).unwrap();
     assert!(!frame.is_multi_buffer());
     assert_eq!((frame.plane_offset(), frame.row_stride()), (Some(100), Some(20)));
-    let first = |plane: usize| frame.plane(plane).unwrap().map_read().unwrap().as_slice()[0];
+    let first = |plane: usize| frame.plane(plane).unwrap().map_rows_read().unwrap()[0][0];
     assert_eq!((first(0), first(1)), (100, (2000 % 251) as u8));
 }
 
@@ -124,6 +124,8 @@ fn planes_in_several_memories() {
     for error in [
         frame.map().map(drop).unwrap_err(),
         frame.map_read().map(drop).unwrap_err(),
+        frame.map_rows().map(drop).unwrap_err(),
+        frame.map_strided_read().map(drop).unwrap_err(),
         frame.clone_fd().map(drop).unwrap_err(),
         frame.index(0, 0).map(drop).unwrap_err(),
         frame.share().set_row_stride(32).unwrap_err(),
@@ -132,7 +134,7 @@ fn planes_in_several_memories() {
         assert!(matches!(error, Error::SeveralBuffers { buffers: 2, .. }), "{error:?}");
         assert!(error.to_string().contains("plane()"), "{error}");
     }
-    frame.plane(1).unwrap().map().unwrap().as_mut_slice()[0] = 99;
+    frame.plane(1).unwrap().map_rows().unwrap()[0][0] = 99;
     assert_eq!(chroma.map_read().unwrap().as_slice()[50], 99);
     // Copies gather the planes.
     let copy = frame.to(Some(TensorMemory::Mem)).unwrap();
@@ -164,7 +166,7 @@ fn views_of_several_memories() {
     assert_eq!((whole.shape(), whole.layout()), (frame.shape(), frame.layout()));
     let part = frame.view(tenure_tensor::Region::new(4, 2, 8, 4)).unwrap();
     assert_eq!((part.shape(), part.strides()), (&[4, 8][..], &[16, 1][..]));
-    assert_eq!(part.plane(1).unwrap().map_strided_read().unwrap().span()[0], 128 + 16 + 4);
+    assert_eq!(part.plane(1).unwrap().map_rows_read().unwrap()[0][0], 128 + 16 + 4);
 }
 
 #[test]
@@ -200,11 +202,11 @@ fn files_are_tensors() {
     let layout = tenure_tensor::Layout::contiguous(DType::F32, &[10, 100]).unwrap();
     let floats = Tensor::<f32>::from_buffer(bytes.buffer().clone(), layout).unwrap();
     let map = floats.map_read().unwrap();
-    assert_eq!(map.get(&[9, 99]), Some(&999.0));
+    assert_eq!(map.at(&[9, 99]), Some(&999.0));
     map.intact().unwrap();
     file.as_file().set_len(100).unwrap();
     assert!(map.intact().is_err());
-    assert_eq!(map.get(&[0, 1]), Some(&1.0));
+    assert_eq!(map.at(&[0, 1]), Some(&1.0));
     // A copy is writable and stays whole.
     drop(map);
 }

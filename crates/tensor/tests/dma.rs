@@ -28,13 +28,19 @@ fn a_tensor_without_a_wish_is_in_dma_memory() {
 
 #[test]
 #[ignore = "needs DMA-BUF: tests/vm/test"]
-fn rows_of_images_suit_gpus() {
+fn images_have_the_same_rows_as_in_any_memory() {
     for format in PixelFormat::all() {
         let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
         let image = TensorDyn::image(321, 97, format, dtype, None, DMA, None).unwrap();
-        let layout = image.image_layout().unwrap();
+        let heap = TensorMemory::Mem;
+        let same = TensorDyn::image(321, 97, format, dtype, None, Some(heap), None).unwrap();
+        assert_eq!(image.image_layout(), same.image_layout(), "{format}");
+        assert_eq!(image.map().unwrap().len(), same.map().unwrap().len(), "{format}");
+        let stride = same.image_layout().unwrap().importable_stride().unwrap();
+        let padded = TensorDyn::image(321, 97, format, dtype, Some(stride), DMA, None).unwrap();
+        let layout = padded.image_layout().unwrap();
         assert!(layout.planes().iter().all(|plane| plane.row_stride % 64 == 0), "{format}");
-        assert_eq!(image.row_stride(), Some(layout.row_stride()), "{format}");
+        assert_eq!(padded.effective_row_stride(), Some(stride), "{format}");
         assert_eq!((image.width(), image.height()), (Some(321), Some(97)));
         let mut flat = vec![1; image.flat_bytes()];
         image.copy_to_flat(&mut flat).unwrap();

@@ -84,8 +84,9 @@ fn planes_have_the_samples_of_their_format() {
             for (n, (across, rows)) in planes.into_iter().enumerate() {
                 let plane = image.plane(n).unwrap();
                 assert_eq!((plane.len(), plane.shape()[0]), (across * rows, rows), "{format} {n}");
-                let mut map = plane.map().unwrap();
-                for row in map.rows_mut().unwrap() {
+                let mut map = plane.map_rows().unwrap();
+                assert_eq!(map.len(), rows);
+                for row in map.rows_mut() {
                     row.fill(n as u8 + 1);
                 }
                 expected.extend(vec![n as u8 + 1; across * rows * size]);

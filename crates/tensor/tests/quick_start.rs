@@ -56,14 +56,14 @@ fn maps_write_and_read() {
     m.as_mut_slice().copy_from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     assert_eq!(m.as_slice()[4], 5.0);
     assert_eq!((m.shape(), m.strides()), (&[2, 3][..], &[3, 1][..]));
-    *m.get_mut(&[1, 2]).unwrap() = 60.0;
-    assert_eq!(m.get(&[1, 2]), Some(&60.0));
-    assert_eq!((m.get(&[2, 0]), m.get(&[0])), (None, None));
-    assert_eq!(m.get_mut(&[0, 3]), None);
+    *m.at_mut(&[1, 2]).unwrap() = 60.0;
+    assert_eq!(m.at(&[1, 2]), Some(&60.0));
+    assert_eq!((m.at(&[2, 0]), m.at(&[0])), (None, None));
+    assert_eq!(m.at_mut(&[0, 3]), None);
     drop(m);
     let (first, second) = (t.map_read().unwrap(), t.map_read().unwrap());
     assert_eq!(first.as_slice(), second.as_slice());
-    assert_eq!(first.get(&[1, 2]), Some(&60.0));
+    assert_eq!(first.at(&[1, 2]), Some(&60.0));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn no_dimensions_is_one_element() {
     let t = Tensor::<f64>::new(&[], MEM, None).unwrap();
     assert_eq!((t.rank(), t.len(), t.size_bytes()), (0, 1, 8));
     t.map().unwrap().as_mut_slice()[0] = 2.5;
-    assert_eq!(t.map_read().unwrap().get(&[]), Some(&2.5));
+    assert_eq!(t.map_read().unwrap().at(&[]), Some(&2.5));
     assert_eq!(t.unsqueeze(0).unwrap().shape(), &[1]);
     assert!(t.index(0, 0).is_err() && t.slice(0, 0..1).is_err());
 }

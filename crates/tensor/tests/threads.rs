@@ -39,7 +39,7 @@ fn readers_on_every_thread() {
             });
         }
     });
-    t.map().unwrap();
+    drop(t.map().unwrap());
 }
 
 #[test]

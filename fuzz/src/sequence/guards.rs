@@ -1,22 +1,24 @@
 //! Guards, holds and exports that are kept for a while.
 
-use std::ops::Range;
 use std::rc::Rc;
 
 use tenure::dlpack::{ExportRequest, Exported, Legacy, Versioned};
 use tenure::memory::{Access, Hold, ReadGuard, WriteGuard};
-use tenure::{Dyn, Error, Result, StridedMap, StridedRead, TensorDyn, TensorMap, TensorRead};
+use tenure::{
+    Dyn, Error, Result, RowsMap, RowsRead, StridedMap, StridedRead, TensorDyn, TensorMap, TensorRead,
+};
 
 use super::ops::take;
 use super::{EXPORTS, Held, Lease, World};
-use crate::shadow::{Entry, Shadow};
+use crate::shadow::{Bytes, Entry, Shadow};
 use crate::shown::Shown;
 
-/// Some guard, and the bytes of the allocation that it gives. The real one is dropped first.
+/// Some guard, and the bytes of the allocation that it gives: each where it is there. The real one
+/// is dropped first.
 #[derive(Debug)]
 pub(super) struct Guard {
     kind: Kind,
-    range: Range<usize>,
+    places: Vec<usize>,
     _entry: Entry,
     shadow: Rc<Shadow>,
     _lease: Option<Rc<Lease>>,
@@ -26,33 +28,38 @@ pub(super) struct Guard {
 enum Kind {
     Map(TensorMap<Dyn>),
     Read(TensorRead<Dyn>),
-    StridedMap(StridedMap<Dyn>),
-    StridedRead(StridedRead<Dyn>),
+    Rows(RowsMap<Dyn>),
+    RowsRead(RowsRead<Dyn>),
+    StridedMap(#[expect(dead_code, reason = "held, and never looked at")] StridedMap<Dyn>),
+    StridedRead(#[expect(dead_code, reason = "held, and never looked at")] StridedRead<Dyn>),
     BufferRead(ReadGuard),
     BufferWrite(WriteGuard),
     Kernel(#[expect(dead_code, reason = "held, and never looked at")] Hold),
 }
 
 impl Kind {
-    fn bytes(&self) -> Option<&[u8]> {
+    fn bytes(&self) -> Option<Vec<u8>> {
         Some(match self {
-            Kind::Map(map) => map.as_slice(),
-            Kind::Read(read) => read.as_slice(),
-            Kind::StridedMap(map) => map.span(),
-            Kind::StridedRead(read) => read.span(),
-            Kind::BufferRead(read) => read.as_bytes(),
-            Kind::BufferWrite(write) => write.as_bytes(),
-            Kind::Kernel(_) => return None,
+            Kind::Map(map) => map.to_vec(),
+            Kind::Read(read) => read.to_vec(),
+            Kind::Rows(map) => map.rows().flatten().copied().collect(),
+            Kind::RowsRead(read) => read.rows().flatten().copied().collect(),
+            Kind::BufferRead(read) => read.as_bytes().to_vec(),
+            Kind::BufferWrite(write) => write.as_bytes().to_vec(),
+            Kind::StridedMap(_) | Kind::StridedRead(_) | Kind::Kernel(_) => return None,
         })
     }
 
-    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
-        Some(match self {
-            Kind::Map(map) => map.as_mut_slice(),
-            Kind::StridedMap(map) => map.span_mut(),
-            Kind::BufferWrite(write) => write.as_bytes_mut(),
-            _ => return None,
-        })
+    fn byte_mut(&mut self, at: usize) -> Option<&mut u8> {
+        match self {
+            Kind::Map(map) => map.get_mut(at),
+            Kind::Rows(map) => {
+                let len = map.row_len().max(1);
+                map.row_mut(at / len)?.get_mut(at % len)
+            }
+            Kind::BufferWrite(write) => write.as_bytes_mut().get_mut(at),
+            _ => None,
+        }
     }
 }
 
@@ -60,8 +67,9 @@ impl Guard {
     /// What the guard shows is what the model has.
     pub(super) fn check(&self) {
         if let Some(bytes) = self.kind.bytes() {
-            let expected = &self.shadow.bytes.borrow()[self.range.clone()];
-            assert!(bytes == expected, "a guard shows other bytes");
+            let model = self.shadow.bytes.borrow();
+            let expected = self.places.iter().map(|place| &model[*place]);
+            assert!(bytes.iter().eq(expected), "a guard shows other bytes");
         }
     }
 }
@@ -88,13 +96,27 @@ impl World {
     /// Compares the answer to a guard with the model's, and keeps it.
     fn guarded(&mut self, number: u8, answer: Result<Kind>, access: Access, expected: bool) {
         let Some(held) = self.tensor(number) else { return };
-        held.allows(access).and(expected).check(&answer);
+        let bytes = Bytes::all(held.shown.span());
+        self.guarded_bytes(number, answer, access, expected, bytes);
+    }
+
+    fn guarded_bytes(
+        &mut self,
+        number: u8,
+        answer: Result<Kind>,
+        access: Access,
+        expected: bool,
+        bytes: Bytes,
+    ) {
+        let Some(held) = self.tensor(number) else { return };
+        let allowed = held.shadow.expects_bytes(access, &bytes);
+        allowed.and(expected && (held.writable || !access.writes())).check(&answer);
         let Ok(kind) = answer else { return };
-        let range = held.shown.span();
+        let shown = &held.shown;
         let guard = Guard {
             kind,
-            range: range.clone(),
-            _entry: held.shadow.enter(access, range),
+            places: shown.places.iter().flat_map(|place| *place..place + shown.size).collect(),
+            _entry: held.shadow.enter_bytes(access, bytes),
             shadow: Rc::clone(&held.shadow),
             _lease: held.lease.clone(),
         };
@@ -104,29 +126,40 @@ impl World {
 
     pub(super) fn map(&mut self, number: u8) {
         let Some(held) = self.tensor(number) else { return };
-        let (answer, rising) = (held.tensor.map().map(Kind::Map), held.shown.is_rising());
-        assert!(rising || matches!(answer, Err(Error::NotRowMajor { .. })));
-        self.guarded(number, answer, Access::Write, rising);
+        let (answer, packed) = (held.tensor.map().map(Kind::Map), held.shown.is_packed());
+        assert!(packed || matches!(answer, Err(Error::NotContiguous { .. })));
+        self.guarded(number, answer, Access::Write, packed);
     }
 
     pub(super) fn map_read(&mut self, number: u8) {
         let Some(held) = self.tensor(number) else { return };
-        let (answer, rising) = (held.tensor.map_read().map(Kind::Read), held.shown.is_rising());
-        self.guarded(number, answer, Access::Read, rising);
+        let (answer, packed) = (held.tensor.map_read().map(Kind::Read), held.shown.is_packed());
+        self.guarded(number, answer, Access::Read, packed);
     }
 
     pub(super) fn map_strided(&mut self, number: u8) {
         let Some(held) = self.tensor(number) else { return };
         let single = !held.tensor.layout().may_self_overlap();
         assert!(!single || !held.shown.repeats());
-        let answer = held.tensor.map_strided().map(Kind::StridedMap);
-        self.guarded(number, answer, Access::Write, single);
+        // By rows, where there are some.
+        let answer = match held.tensor.map_rows() {
+            Err(Error::NotContiguous { .. }) => held.tensor.map_strided().map(Kind::StridedMap),
+            rows => rows.map(Kind::Rows),
+        };
+        let bytes = Bytes::of(&held.shown);
+        self.guarded_bytes(number, answer, Access::Write, single, bytes);
     }
 
     pub(super) fn map_strided_read(&mut self, number: u8) {
         let Some(held) = self.tensor(number) else { return };
-        let answer = held.tensor.map_strided_read().map(Kind::StridedRead);
-        self.guarded(number, answer, Access::Read, true);
+        let answer = match held.tensor.map_rows_read() {
+            Err(Error::NotContiguous { .. }) => {
+                held.tensor.map_strided_read().map(Kind::StridedRead)
+            }
+            rows => rows.map(Kind::RowsRead),
+        };
+        let bytes = Bytes::of(&held.shown);
+        self.guarded_bytes(number, answer, Access::Read, true, bytes);
     }
 
     /// Some bytes of a tensor's buffer, which for a view is what the view spans.
@@ -145,7 +178,7 @@ impl World {
         let Ok(kind) = answer else { return };
         let guard = Guard {
             kind,
-            range: range.clone(),
+            places: range.clone().collect(),
             _entry: held.shadow.enter(access, range),
             shadow: Rc::clone(&held.shadow),
             _lease: held.lease.clone(),
@@ -166,11 +199,11 @@ impl World {
         if count == 0 {
             return;
         }
-        let Guard { kind, range, shadow, .. } = &mut self.guards[usize::from(number) % count];
-        let Some(bytes) = kind.bytes_mut().filter(|bytes| !bytes.is_empty()) else { return };
-        let at = usize::from(at) % bytes.len();
-        bytes[at] = value;
-        shadow.bytes.borrow_mut()[range.start + at] = value;
+        let Guard { kind, places, shadow, .. } = &mut self.guards[usize::from(number) % count];
+        let Some(at) = usize::from(at).checked_rem(places.len()) else { return };
+        let Some(byte) = kind.byte_mut(at) else { return };
+        *byte = value;
+        shadow.bytes.borrow_mut()[places[at]] = value;
     }
 
     pub(super) fn check_guard(&mut self, number: u8) {

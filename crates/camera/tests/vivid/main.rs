@@ -92,16 +92,16 @@ fn middle(bar: usize, width: usize) -> usize {
 fn check_planes(frame: &Frame) {
     let (luma, chroma) = (frame.plane(0).unwrap(), frame.plane(1).unwrap());
     let (luma, chroma) = (luma.typed::<u8>().unwrap(), chroma.typed::<u8>().unwrap());
-    let (luma, chroma) = (luma.map_read().unwrap(), chroma.map_read().unwrap());
+    let (luma, chroma) = (luma.map_strided_read().unwrap(), chroma.map_strided_read().unwrap());
     let (width, height) = (frame.width().unwrap(), frame.height().unwrap());
     let rows = chroma.shape()[0];
     for bar in 0..8 {
         let (x, [y, u, v]) = (middle(bar, width), yuv(bar));
         for row in 0..height {
-            near(*luma.get(&[row, x]).unwrap(), y, "luma");
+            near(luma[[row, x]], y, "luma");
             let below = row * rows / height;
-            near(*chroma.get(&[below, x / 2, 0]).unwrap(), u, "blue");
-            near(*chroma.get(&[below, x / 2, 1]).unwrap(), v, "red");
+            near(chroma[[below, x / 2, 0]], u, "blue");
+            near(chroma[[below, x / 2, 1]], v, "red");
         }
     }
 }

@@ -9,6 +9,10 @@ int main(void) {
     const ptrdiff_t *strides = NULL;
     size_t rank = 0;
     tenure_map_t *map = NULL;
+    tenure_read_t *read = NULL;
+    void *data = NULL;
+    const void *seen = NULL;
+    size_t bytes = 77;
     bool same = false;
 
     OK(tenure_tensor_index(tensor, 0, 1, &view));
@@ -18,6 +22,18 @@ int main(void) {
     OK(tenure_tensor_shape(view, &dims, &rank));
     OK(tenure_tensor_strides(view, &strides, &rank));
     CHECK(rank == 3 && dims[2] == 2 && strides[2] == 2 && first(view) == 1.0f);
+    /* Between its elements lie those of others: there is no number of bytes to fill. */
+    OK(tenure_map(view, &map));
+    FAILS(TENURE_STATUS_UNSUPPORTED, "tenure_tensor_strides", tenure_map_data(map, &data, &bytes));
+    CHECK(data == NULL && bytes == 77);
+    OK(tenure_map_data(map, &data, NULL));
+    ((float *)data)[strides[2]] = 30.0f;
+    tenure_map_release(map);
+    OK(tenure_map_read(view, &read));
+    FAILS(TENURE_STATUS_UNSUPPORTED, "pass NULL", tenure_read_data(read, &seen, &bytes));
+    OK(tenure_read_data(read, &seen, NULL));
+    CHECK(((const float *)seen)[2] == 30.0f && ((const float *)seen)[1] == 2.0f);
+    tenure_read_release(read);
     tenure_tensor_free(view);
 
     OK(tenure_tensor_reshape(tensor, flat, 2, &view));

@@ -48,7 +48,7 @@ fn gather<T: Element>(
     let elements = tensor.map_strided_read()?;
     let (mut min, mut max, mut sum) = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
     let (mut nan, mut infinite, mut count) = (0, 0, 0u64);
-    for value in elements.span().iter().map(number) {
+    for value in elements.iter().map(number) {
         if value.is_nan() {
             nan += 1;
             continue;

@@ -106,7 +106,8 @@ fn images_have_no_padding() {
         let tight = TensorDyn::image(6, 4, format, dtype, None, mem, None).unwrap();
         for plane in 0..padded.plane_count() {
             let samples = padded.plane(plane).unwrap();
-            samples.map().unwrap().as_mut_slice().fill(plane as u8 + 1);
+            let mut rows = samples.map_rows().unwrap();
+            rows.rows_mut().for_each(|row| row.fill(plane as u8 + 1));
         }
         tight.copy_from(&padded).unwrap();
         let (file, expected) = (written(&padded), written(&tight));

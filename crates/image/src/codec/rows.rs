@@ -1,45 +1,47 @@
 //! The rows of a packed picture, with any row stride.
 
-use tenure_tensor::{self as tensor, Dyn, TensorDyn, TensorMap, TensorMemory, TensorRead};
+use tenure_tensor::{self as tensor, Dyn, RowsMap, RowsRead, TensorDyn, TensorMap, TensorMemory};
 
 use crate::Result;
 
 /// A mapped picture to write.
-pub(super) struct RowsMut {
-    map: TensorMap<Dyn>,
-    stride: usize,
-    bytes: usize,
+pub(super) enum RowsMut {
+    /// Nothing lies between the rows.
+    Together(TensorMap<Dyn>, usize),
+    /// With padding between them.
+    Apart(RowsMap<Dyn>),
 }
 
 /// A mapped picture to read.
-pub(super) struct Rows {
-    map: TensorRead<Dyn>,
-    stride: usize,
-    bytes: usize,
-}
-
-/// Bytes from row to row and of a row.
-fn pitch(picture: &TensorDyn) -> (usize, usize) {
-    let plane = picture.image_layout().and_then(|image| image.planes().first());
-    plane.map_or((1, 0), |plane| (plane.row_stride.max(1), plane.row_bytes))
-}
+pub(super) struct Rows(RowsRead<Dyn>);
 
 impl RowsMut {
     /// Maps the only plane of a picture.
     pub(super) fn new(picture: &TensorDyn) -> Result<RowsMut> {
-        let (stride, bytes) = pitch(picture);
-        Ok(RowsMut { map: picture.plane(0)?.map()?, stride, bytes })
+        let plane = picture.plane(0)?;
+        if !plane.is_contiguous() {
+            return Ok(RowsMut::Apart(plane.map_rows()?));
+        }
+        let layout = picture.image_layout().and_then(|image| image.planes().first());
+        let bytes = layout.map_or(1, |plane| plane.row_bytes.max(1));
+        Ok(RowsMut::Together(plane.map()?, bytes))
     }
 
     /// All rows as one slice, if nothing lies between them.
     pub(super) fn together(&mut self) -> Option<&mut [u8]> {
-        (self.stride == self.bytes).then(|| self.map.as_mut_slice())
+        match self {
+            RowsMut::Together(map, _) => Some(map),
+            RowsMut::Apart(_) => None,
+        }
     }
 
     /// The rows, from the top.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        let bytes = self.bytes;
-        self.map.as_mut_slice().chunks_mut(self.stride).filter_map(move |row| row.get_mut(..bytes))
+        let (together, apart) = match self {
+            RowsMut::Together(map, bytes) => (Some(map.chunks_mut(*bytes)), None),
+            RowsMut::Apart(map) => (None, Some(map.rows_mut())),
+        };
+        together.into_iter().flatten().chain(apart.into_iter().flatten())
     }
 }
 
@@ -55,18 +57,16 @@ impl Rows {
     }
 
     fn of(picture: &TensorDyn) -> tensor::Result<Rows> {
-        let (stride, bytes) = pitch(picture);
-        Ok(Rows { map: picture.plane(0)?.map_read()?, stride, bytes })
+        Ok(Rows(picture.plane(0)?.map_rows_read()?))
     }
 
     /// The rows, from the top.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let bytes = self.bytes;
-        self.map.as_slice().chunks(self.stride).filter_map(move |row| row.get(..bytes))
+        self.0.rows()
     }
 
     /// Whether the memory kept its bytes: a file that was cut short meanwhile reads as zeros.
     pub(super) fn intact(&self) -> Result<()> {
-        Ok(self.map.intact()?)
+        Ok(self.0.intact()?)
     }
 }

@@ -250,6 +250,10 @@ impl Engine for OpenGl {
         memories
     }
 
+    fn imports(&self) -> bool {
+        true
+    }
+
     fn allocator(&self, memory: TensorMemory) -> Option<&dyn Allocator> {
         (memory == TensorMemory::Pbo).then_some(self)
     }

@@ -35,7 +35,7 @@ pub(crate) fn image(
 
 /// Bytes that differ, with edges and flat parts, or all the same, or black and white.
 pub(crate) fn paint(image: &TensorDyn, seed: u64, kind: u8) {
-    let mut map = image.map().unwrap();
+    let mut map = image.map_span().unwrap();
     let mut state = seed | 1;
     for (at, byte) in map.as_mut_slice().iter_mut().enumerate() {
         state ^= state << 13;

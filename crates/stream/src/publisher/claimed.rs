@@ -58,8 +58,7 @@ impl Ready {
     fn over(owned: &Owned) -> Result<Ready> {
         let claim = Arc::new(Claim::default());
         let raw = owned.memory.window(Arc::clone(&claim));
-        let fitted = owned.spec.fitted(owned.raw().memory())?;
-        let tensor = fitted.over(Buffer::from_raw(raw))?;
+        let tensor = owned.spec.over(Buffer::from_raw(raw))?;
         Ok(Ready { tensor, claim })
     }
 

@@ -31,24 +31,21 @@ impl Owned {
     /// refuses every other way of writing.
     pub(super) fn make(memory: TensorMemory, spec: &Arc<Spec>, name: &str) -> Result<Owned> {
         let allocator: &dyn Allocator = kind::allocator(memory)?;
-        let fitted = spec.fitted(memory)?;
-        let request = tenure_memory::Request::new(fitted.bytes())?.with_name(Some(name));
+        let request = tenure_memory::Request::new(spec.bytes())?.with_name(Some(name));
         let raw = allocator.allocate(&request)?;
         raw.descriptor()?;
         if memory == TensorMemory::Shm {
             raw.seal_for_others()?;
         }
-        // The spec that was asked for, so that it is known again.
-        Owned::over(Arc::new(SlotMemory::new(raw)), &fitted, Arc::clone(spec))
+        Owned::over(Arc::new(SlotMemory::new(raw)), Arc::clone(spec))
     }
 
     /// The same memory for other frames; `None` if it is too small.
     pub(super) fn again(&self, spec: &Arc<Spec>) -> Result<Option<Owned>> {
-        let fitted = spec.fitted(self.raw().memory())?;
-        if fitted.bytes() > self.raw().size() {
+        if spec.bytes() > self.raw().size() {
             return Ok(None);
         }
-        Owned::over(Arc::clone(&self.memory), &fitted, Arc::clone(spec)).map(Some)
+        Owned::over(Arc::clone(&self.memory), Arc::clone(spec)).map(Some)
     }
 
     /// The same frames after the memory was parted from a window over it.
@@ -57,8 +54,8 @@ impl Owned {
         Owned { memory: Arc::new(memory), spec, description, ready: Mutex::default() }
     }
 
-    fn over(memory: Arc<SlotMemory>, fitted: &Spec, spec: Arc<Spec>) -> Result<Owned> {
-        let description = describe(&fitted.over(Buffer::from_raw(memory.window(())))?)?;
+    fn over(memory: Arc<SlotMemory>, spec: Arc<Spec>) -> Result<Owned> {
+        let description = describe(&spec.over(Buffer::from_raw(memory.window(())))?)?;
         Ok(Owned { memory, spec, description, ready: Mutex::default() })
     }
 

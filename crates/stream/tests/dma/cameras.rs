@@ -36,8 +36,8 @@ fn camera(code: FourCc) -> Camera {
 fn picture(frame: &TensorDyn) -> Vec<u8> {
     let plane = |index| {
         let plane = frame.plane(index).unwrap().typed::<u8>().unwrap();
-        let bytes = plane.map_read().unwrap();
-        bytes.as_slice().to_vec()
+        let rows = plane.map_rows_read().unwrap();
+        rows.rows().flatten().copied().collect::<Vec<u8>>()
     };
     [plane(0), plane(1)].concat()
 }

@@ -148,7 +148,7 @@ fn padded_images_lose_their_padding() {
         let mem = Some(TensorMemory::Mem);
         let padded = Tensor::<u8>::image_with_stride(5, 3, format, 32, mem, None).unwrap();
         padded.fill(9).unwrap();
-        let bytes = padded.map_read().unwrap().as_slice().to_vec();
+        let bytes = padded.map_span_read().unwrap().to_vec();
         let samples = padded.image_layout().unwrap().packed_bytes();
         assert_eq!(bytes.iter().filter(|byte| **byte == 9).count(), samples, "{format}");
         let mut flat = vec![0; padded.flat_bytes()];

@@ -73,8 +73,8 @@ fn frame(format: PixelFormat, rgb: [u8; 3], colour: Colour) -> TensorDyn {
     };
     for (plane, group) in groups.iter().enumerate() {
         let plane = frame.plane(plane).unwrap();
-        let mut map = plane.map().unwrap();
-        for row in map.rows_mut().unwrap() {
+        let mut map = plane.map_rows().unwrap();
+        for row in map.rows_mut() {
             row.iter_mut().zip(group.iter().cycle()).for_each(|(to, from)| *to = *from);
         }
     }
@@ -82,8 +82,8 @@ fn frame(format: PixelFormat, rgb: [u8; 3], colour: Colour) -> TensorDyn {
         let [a, b, c] = encode(rgb, colour, true, 10).map(|value| value << 6);
         for (plane, group) in [&[a][..], &[b, c]].iter().enumerate() {
             let plane = frame.plane(plane).unwrap().typed::<u16>().unwrap();
-            let mut map = plane.map().unwrap();
-            for row in map.rows_mut().unwrap() {
+            let mut map = plane.map_rows().unwrap();
+            for row in map.rows_mut() {
                 row.iter_mut().zip(group.iter().cycle()).for_each(|(to, from)| *to = *from);
             }
         }
@@ -125,7 +125,7 @@ fn pixels_are_where_they_were() {
     let frame = TensorDyn::image(5, 3, PixelFormat::Nv12, DType::U8, None, mem, None).unwrap();
     let (luma, chroma) = (frame.plane(0).unwrap(), frame.plane(1).unwrap());
     chroma.map().unwrap().as_mut_slice().fill(128);
-    luma.map().unwrap().rows_mut().unwrap().enumerate().for_each(|(y, row)| {
+    luma.map_rows().unwrap().rows_mut().enumerate().for_each(|(y, row)| {
         row.iter_mut().enumerate().for_each(|(x, luma)| *luma = 16 + (y * 5 + x) as u8 * 10);
     });
     let shown = picture(&frame).unwrap();

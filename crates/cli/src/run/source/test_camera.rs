@@ -138,9 +138,8 @@ impl Card {
         let last_quarter = self.height - self.height / 4;
         {
             let luma = slot.plane(0)?;
-            let mut bytes = luma.map()?;
-            let mut rows: Vec<&mut [u8]> =
-                bytes.as_mut_slice().chunks_mut(stride(slot, 0)).collect();
+            let mut map = luma.map_rows()?;
+            let mut rows: Vec<&mut [u8]> = map.rows_mut().collect();
             for (y, row) in rows.iter_mut().enumerate() {
                 let from = match y {
                     _ if y < STRIPES => &stripes,
@@ -152,8 +151,8 @@ impl Card {
             self.digits(&mut rows, number);
         }
         let chroma = slot.plane(1)?;
-        let mut bytes = chroma.map()?;
-        for (y, row) in bytes.as_mut_slice().chunks_mut(stride(slot, 1)).enumerate() {
+        let mut map = chroma.map_rows()?;
+        for (y, row) in map.rows_mut().enumerate() {
             let coloured = 2 * y >= STRIPES && 2 * y < last_quarter;
             copy(row, if coloured { &colours } else { &grey });
         }
@@ -197,10 +196,4 @@ fn copy(row: &mut [u8], from: &[u8]) {
     let (to, _) = row.split_at_mut(most);
     let (from, _) = from.split_at(most);
     to.copy_from_slice(from);
-}
-
-/// Bytes from one row of a plane to the next.
-fn stride(slot: &Slot, plane: usize) -> usize {
-    let layout = slot.image_layout().and_then(|layout| layout.planes().get(plane));
-    layout.map_or(usize::MAX, |plane| plane.row_stride.max(1))
 }

@@ -236,7 +236,7 @@ fn a_lost_context_is_told_and_another_one_made() {
     running(&engine).worker.orders.send(Order::LoseContext).unwrap();
     let fence = engine.start(&job(&frame, &target)).unwrap();
     assert!(fence.wait(Some(Duration::from_secs(60))).is_err());
-    target.map().unwrap();
+    drop(target.map().unwrap());
     engine.run(&job(&frame, &target)).unwrap();
 }
 
