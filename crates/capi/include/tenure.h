@@ -985,7 +985,7 @@ typedef struct tenure_subscriber_figures_t {
 #define TENURE_PICTURE_PNG 1
 
 /**
- * None: every buffer has memory of its own.
+ * None: nothing is placed, and every buffer has memory of its own.
  */
 #define TENURE_MODE_DISABLED 0
 
@@ -1892,7 +1892,8 @@ tenure_status_t tenure_plan_new(const struct tenure_schedule_t *schedule,
                                 struct tenure_plan_t **made);
 
 /**
- * Bytes of all arenas together, what no plan can be smaller than, and whether the plan is proven
+ * Bytes of all arenas together (with `TENURE_MODE_DISABLED`, which has none, of all buffers on their
+ * own), what no plan can be smaller than, and whether the plan is proven
  * to be the smallest.
  *
  * # Safety
@@ -1946,7 +1947,8 @@ tenure_status_t tenure_plan_json(const struct tenure_plan_t *made, const char **
 /**
  * Allocates the arenas of a plan in `memory`, which must be named, and places tensors in them:
  * one for each buffer of the schedule, with its size, made by `tenure_tensor_lazy` and not
- * touched yet. Those that the plan leaves out are not touched. Handles and views made before
+ * touched yet. Those that the plan leaves out are not touched: with `TENURE_MODE_DISABLED` all of
+ * them, and nothing is allocated. Handles and views made before
  * stay, and have their bytes in the arena from then on.
  *
  * # Safety

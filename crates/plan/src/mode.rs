@@ -60,8 +60,8 @@ pub enum PlannerMode {
     /// here. Both replay the schedule in the order of time through a TLSF allocator. Here the
     /// default packer, [`Packer::Best`](crate::Packer::Best), looks for the smallest arena and
     /// says whether it was proven: that is never larger than what TLSF makes, and takes time once,
-    /// when the plan is made. Buffers that share bytes as views, and outputs in place of inputs,
-    /// are packed too; svod leaves those out.
+    /// when the plan is made. Buffers with views are packed too, and an output may take the place of
+    /// an input that its step reads last; svod leaves views out and shares nothing inside a level.
     #[default]
     Arena,
 }

@@ -89,7 +89,7 @@ fn arenas_are_one_for_each_device_and_copy_lane() {
     keys.dedup();
     assert_eq!((keys.len(), plan.packer), (all, Some(Packer::Best)));
     assert!(keys.contains(&(0, Lane::Copy)), "{keys:?}");
-    // Whoever is on a device and lane is in its arena, whatever its type.
+    // All buffers of a device and lane are in its arena, whatever their types.
     let mut schedule = chain([1000, 2000, 1000]);
     schedule.buffers[2].dtype = DType::F32;
     assert_eq!(made(&schedule, PlannerMode::Arena).arenas.len(), 1);

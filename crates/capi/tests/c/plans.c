@@ -59,6 +59,13 @@ static void a_chain(void) {
           TENURE_STATUS_INVALID);
     for (size_t i = 0; i < 5; i++) tenure_tensor_free(tensors[i]);
     tenure_plan_free(plan);
+    /* Disabled places nothing, and tells what the buffers take on their own. */
+    OK(tenure_plan_new(schedule, TENURE_MODE_DISABLED, TENURE_PACKER_BEST, &plan));
+    OK(tenure_plan_bytes(plan, &total, &bound, &optimal));
+    OK(tenure_plan_arena_count(plan, &count));
+    CHECK(total == 4096 + 2048 + 4096 && bound == 6144 && !optimal && count == 0);
+    FAILS(TENURE_STATUS_NOT_FOUND, "Disabled", tenure_plan_place(plan, 1, &arena, &offset));
+    tenure_plan_free(plan);
     tenure_schedule_free(schedule);
 }
 

@@ -87,7 +87,7 @@ fn the_variable_is_as_documented() {
 
 /// edgefirst: SHM on every Unix, by POSIX names. Here it is served where a memory file can be sealed
 /// or a section cannot shrink; elsewhere the call answers that it is not available, since a process
-/// that cuts the memory would kill whoever reads it.
+/// that cuts the memory would end every process that reads it.
 #[test]
 fn shared_memory_cannot_shrink() {
     match Tensor::<u8>::new(&[4], Some(TensorMemory::Shm), None) {
