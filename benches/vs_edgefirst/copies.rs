@@ -10,6 +10,8 @@ pub(crate) fn rows(bench: &mut Bench) -> Result<(), Error> {
     turned::<u8>(bench, "copy: 1080p RGB to planes", &[1080, 1920, 3], &[2, 0, 1], 1)?;
     turned::<u8>(bench, "copy: planes to 1080p RGB", &[3, 1080, 1920], &[1, 2, 0], 1)?;
     turned::<f32>(bench, "copy: transpose 1200x1600 f32", &[1200, 1600], &[1, 0], 2)?;
+    turned::<f32>(bench, "copy: transpose 4096x4096 f32", &[4096, 4096], &[1, 0], 2)?;
+    turned::<f32>(bench, "copy: transpose 3001x5003 f32", &[3001, 5003], &[1, 0], 2)?;
     turned::<u8>(bench, "copy: transpose 1920x1080 u8", &[1920, 1080], &[1, 0], 3)?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! Every buffer that comes back is dated, but hardly anybody asks. So the date is the kernel's last
 //! tick, which is read without asking the processor's counter, and who asks how long a buffer was
 //! idle takes what the tick may be late by off the answer.
+#![cfg_attr(linux_like, expect(unsafe_code, reason = "asks the C library for the time"))]
 
 use std::time::Duration;
 
@@ -10,27 +11,36 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tick(Duration);
 
+/// By the C library: reading the clock is no system call there, also under Valgrind.
 #[cfg(linux_like)]
 mod system {
+    use std::mem::MaybeUninit;
     use std::time::Duration;
 
-    use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
+    type Ask = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> libc::c_int;
 
-    fn duration(time: Timespec) -> Duration {
+    fn ask(call: Ask, clock: libc::clockid_t) -> Duration {
+        let mut time = MaybeUninit::<libc::timespec>::zeroed();
+        // SAFETY: both calls write a time to the address, which is valid for one, or nothing; zeros
+        // are a time too.
+        let time = unsafe {
+            call(clock, time.as_mut_ptr());
+            time.assume_init()
+        };
         let (seconds, nanoseconds) = (time.tv_sec.try_into(), time.tv_nsec.try_into());
         Duration::new(seconds.unwrap_or(0), nanoseconds.unwrap_or(0))
     }
 
     pub(super) fn tick() -> Duration {
-        duration(clock_gettime(ClockId::MonotonicCoarse))
+        ask(libc::clock_gettime, libc::CLOCK_MONOTONIC_COARSE)
     }
 
     pub(super) fn now() -> Duration {
-        duration(clock_gettime(ClockId::Monotonic))
+        ask(libc::clock_gettime, libc::CLOCK_MONOTONIC)
     }
 
     pub(super) fn late() -> Duration {
-        duration(clock_getres(ClockId::MonotonicCoarse))
+        ask(libc::clock_getres, libc::CLOCK_MONOTONIC_COARSE)
     }
 }
 

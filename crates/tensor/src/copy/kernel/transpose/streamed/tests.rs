@@ -1,4 +1,5 @@
 //! Tiles against single elements, at every alignment.
+#![expect(unsafe_code, reason = "calls what is tested on raw addresses")]
 
 use proptest::prelude::*;
 
