@@ -63,6 +63,7 @@ fn main() {
     drop(told(&honest(), 1).expect("an honest description").map().expect("free"));
     let framed = told(&picture(&[(0, 0, 32), (0, 2048, 32)], 32, 64), 1).expect("honest");
     drop(framed.map().expect("free"));
+    drop(framed);
 
     let larger = Description { shape: vec![65, 64], ..honest() };
     refused!(told(&larger, 1), layout!(OutOfBounds { .. }));
