@@ -6,6 +6,6 @@ use tenure::Tensor;
 fn main() {
     let tensor = Tensor::<u8>::new(&[16], None, None).unwrap();
     let mut read = tensor.map_read().unwrap();
-    read.as_mut_slice()[0] = 1;
     read[0] = 1;
+    read.fill(1);
 }

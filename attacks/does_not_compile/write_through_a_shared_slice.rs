@@ -7,5 +7,5 @@ fn main() {
     let tensor = Tensor::<u8>::new(&[16], None, None).unwrap();
     let read = tensor.map_read().unwrap();
     read.as_slice()[0] = 1;
-    *read.get(&[0]).unwrap() = 1;
+    *read.at(&[0]).unwrap() = 1;
 }

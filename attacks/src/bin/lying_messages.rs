@@ -61,8 +61,9 @@ fn head(version: u16, descriptors: u16, len: u32) -> Vec<u8> {
 fn main() {
     let before = open_descriptors();
     drop(told(&honest(), 1).expect("an honest description").map().expect("free"));
-    let honest = told(&picture(&[(0, 0, 32), (0, 2048, 32)], 32, 64), 1).expect("honest");
-    drop(honest.map().expect("free"));
+    let framed = told(&picture(&[(0, 0, 32), (0, 2048, 32)], 32, 64), 1).expect("honest");
+    drop(framed.map().expect("free"));
+    drop(framed);
 
     let larger = Description { shape: vec![65, 64], ..honest() };
     refused!(told(&larger, 1), layout!(OutOfBounds { .. }));

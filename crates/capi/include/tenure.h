@@ -1767,9 +1767,11 @@ tenure_status_t tenure_map(const struct tenure_tensor_t *tensor, struct tenure_m
 tenure_status_t tenure_map_read(const struct tenure_tensor_t *tensor, struct tenure_read_t **read);
 
 /**
- * The address of the element with all indices 0; other elements are at its strides. Valid until
- * the map is released. `bytes` (which may be null) is how many bytes there are from the lowest
- * element to the end of the highest: for a tensor without gaps, those of all elements.
+ * The address of the element with all indices 0; other elements are at its strides
+ * (`tenure_tensor_strides`). Valid until the map is released. `bytes` is how many bytes the elements
+ * are from there on, and null where that is not asked: of a tensor whose elements do not follow each
+ * other (a region, padded rows, a permuted view) it is `TENURE_STATUS_UNSUPPORTED`, because the bytes
+ * between them belong to others.
  *
  * # Safety
  * `map` is null or a map; the others are null or valid.

@@ -110,7 +110,7 @@ fn a_tensor_that_outlives_its_frame_keeps_the_slot() {
     play(&mut publisher, &mut subscribers, |frame| kept.push(frame.share()));
     play(&mut publisher, &mut subscribers, |frame| kept.push(frame.slice(1, 2..3).unwrap()));
     assert_eq!(held(&publisher), 2);
-    let bytes = |kept: &TensorDyn| kept.typed::<u8>().unwrap().map_read().unwrap()[0];
+    let bytes = |kept: &TensorDyn| kept.typed::<u8>().unwrap().map_rows_read().unwrap()[0][0];
     let before: Vec<u8> = kept.iter().map(bytes).collect();
     let mut guard = None;
     play(&mut publisher, &mut subscribers, |frame| {

@@ -31,11 +31,6 @@ fn steps(layout: &Layout) -> Option<(Vec<usize>, Vec<usize>)> {
     (!once.may_self_overlap()).then_some((steps, backwards))
 }
 
-/// Where the lowest element is. Empty tensors may be anywhere; an array's address is aligned.
-fn lowest<S>(layout: &Layout, address: NonNull<u8>) -> *mut S {
-    if layout.elements() == 0 { NonNull::dangling().as_ptr() } else { address.as_ptr().cast() }
-}
-
 impl<T: Element> StridedRead<T> {
     /// The elements as an array, whatever their strides. `None` for strides that cross
     /// themselves, which `ndarray` cannot express.
@@ -100,12 +95,15 @@ impl<T: Element> TensorMap<T> {
 /// # Safety
 /// They must be there to read, aligned, for all of `'a`.
 unsafe fn view<'a, S: Pod>(layout: &Layout, address: NonNull<u8>) -> Option<ArrayViewD<'a, S>> {
+    if layout.elements() == 0 {
+        return ArrayViewD::from_shape(IxDyn(layout.shape()), &[]).ok();
+    }
     let (steps, backwards) = steps(layout)?;
-    let shape = IxDyn(layout.shape()).strides(IxDyn(&steps));
+    let (shape, lowest) = (IxDyn(layout.shape()).strides(IxDyn(&steps)), address.as_ptr().cast());
     // SAFETY: by the caller the elements are there, at steps that are not negative from the lowest;
     // a `Layout` has checked that their number and the bytes to the last one fit an `isize`, and
     // strides that lead nowhere are zero.
-    let mut array = unsafe { ArrayViewD::from_shape_ptr(shape, lowest::<S>(layout, address)) };
+    let mut array = unsafe { ArrayViewD::from_shape_ptr(shape, lowest) };
     backwards.into_iter().for_each(|axis| array.invert_axis(Axis(axis)));
     Some(array)
 }
@@ -118,10 +116,13 @@ unsafe fn view_mut<'a, S: Pod>(
     layout: &Layout,
     address: NonNull<u8>,
 ) -> Option<ArrayViewMutD<'a, S>> {
+    if layout.elements() == 0 {
+        return ArrayViewMutD::from_shape(IxDyn(layout.shape()), &mut []).ok();
+    }
     let (steps, backwards) = steps(layout)?;
-    let shape = IxDyn(layout.shape()).strides(IxDyn(&steps));
-    // SAFETY: as in `view`; by the caller they are this array's alone.
-    let mut array = unsafe { ArrayViewMutD::from_shape_ptr(shape, lowest::<S>(layout, address)) };
+    let (shape, lowest) = (IxDyn(layout.shape()).strides(IxDyn(&steps)), address.as_ptr().cast());
+    // SAFETY: as in `view`; by the caller they are this array's alone, and at different places.
+    let mut array = unsafe { ArrayViewMutD::from_shape_ptr(shape, lowest) };
     backwards.into_iter().for_each(|axis| array.invert_axis(Axis(axis)));
     Some(array)
 }

@@ -18,7 +18,7 @@ pub(crate) struct RowsShape {
     /// How many dimensions, of the outer ones, count them.
     axes: usize,
     /// Stored elements of a row: bytes where the element type is not known.
-    len: usize,
+    row_len: usize,
 }
 
 impl Meta {
@@ -110,7 +110,7 @@ impl<E: ElementKind> Tensor<E> {
         };
         let (count, elements) = (product(outer), product(row));
         if layout.elements() == 0 {
-            return Ok(RowsShape { count: 0, axes, len: 0 });
+            return Ok(RowsShape { count: 0, axes, row_len: 0 });
         }
         if elements > 1 && shape.last() != Some(&1) && strides.last() != Some(&1) {
             let (shape, strides) = (shape.into(), strides.into());
@@ -118,7 +118,7 @@ impl<E: ElementKind> Tensor<E> {
             return Err(Error::NotContiguous { shape, strides, rows: false, whole });
         }
         let dtype = layout.dtype();
-        let len = match dtype.size() {
+        let row_len = match dtype.size() {
             Some(size) => elements * (size / size_of::<E::Stored>()).max(1),
             // Rows of half bytes would end inside one.
             None if count > 1 && !elements.is_multiple_of(2) => {
@@ -127,6 +127,6 @@ impl<E: ElementKind> Tensor<E> {
             }
             None => elements.div_ceil(2),
         };
-        Ok(RowsShape { count, axes, len })
+        Ok(RowsShape { count, axes, row_len })
     }
 }

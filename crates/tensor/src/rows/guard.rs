@@ -43,7 +43,7 @@ impl RowsShape {
             return None;
         }
         let start = byte(layout.dtype().size(), Positions::of(layout, self.axes, row));
-        Some(start..start + self.len * size_of::<S>())
+        Some(start..start + self.row_len * size_of::<S>())
     }
 
     /// All rows of what is held.
@@ -53,7 +53,7 @@ impl RowsShape {
         held: RowIter<'a>,
         rows: Rows,
     ) -> impl ExactSizeIterator<Item = &'a [S]> + Clone + use<'a, S> {
-        let len = self.len * size_of::<S>();
+        let len = self.row_len * size_of::<S>();
         self.starts(layout).map(move |start| {
             held::bytes(&rows, &held, start..start + len).map_or(&[][..], elements)
         })
@@ -86,7 +86,7 @@ impl<E: ElementKind> RowsRead<E> {
 
     /// Elements of a row; bytes for a [`crate::TensorDyn`].
     pub fn row_len(&self) -> usize {
-        self.shape.len
+        self.shape.row_len
     }
 
     /// One row, or `None` if there are not so many.
@@ -131,7 +131,7 @@ impl<E: ElementKind> RowsMap<E> {
 
     /// Elements of a row; bytes for a [`crate::TensorDyn`].
     pub fn row_len(&self) -> usize {
-        self.shape.len
+        self.shape.row_len
     }
 
     /// One row, or `None` if there are not so many.
@@ -156,7 +156,7 @@ impl<E: ElementKind> RowsMap<E> {
         let size = size_of::<E::Stored>();
         let starts = self.shape.starts(self.layout()).map(move |start| start / size);
         let (rows, rising) = (self.guard.rows(), self.layout().is_row_major());
-        RowsMut::new(self.guard.iter_mut(), &rows, starts, self.shape.len, rising)
+        RowsMut::new(self.guard.iter_mut(), &rows, starts, self.shape.row_len, rising)
     }
 }
 
