@@ -105,7 +105,7 @@ fn pictures_go_plane_by_plane() {
     let (_device, gpu) = quick();
     for format in [PixelFormat::Nv12, PixelFormat::I420, PixelFormat::Rgb, PixelFormat::PlanarRgb] {
         let here = Tensor::<u8>::image_with_stride(34, 18, format, 128, Some(Mem), None).unwrap();
-        for (n, byte) in here.map().unwrap().as_mut_slice().iter_mut().enumerate() {
+        for (n, byte) in here.map_span().unwrap().as_mut_slice().iter_mut().enumerate() {
             *byte = (n % 251) as u8;
         }
         let there = gpu.to(&here, Device).unwrap();

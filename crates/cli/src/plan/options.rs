@@ -136,7 +136,7 @@ TensorFlow Lite Micro finds them; everything else in the file stays.";
 
 const EXAMPLES: &str = "\
 \x1b[1m\x1b[4mModes:\x1b[0m
-  disabled  nothing is placed: every buffer has memory of its own (also off, none)
+  disabled  nothing is placed: each buffer has its own memory (also off, none)
   remap     buffers of one type and size that are never in use together share
             (also pool)
   arena     everything is packed into one arena for each device and lane

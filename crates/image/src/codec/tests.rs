@@ -224,10 +224,10 @@ fn what_foreign_code_may_write_is_encoded_as_it_is() {
     let t = picture(31, 17, PixelFormat::Rgb, Some(128));
     let (png, jpeg) = (png_of(&t), jpeg_of(&t, 90));
     let lent = t.buffer().hold(tenure_memory::Access::ExportWrite, 0..t.buffer().len()).unwrap();
-    assert!(t.map_read().is_err(), "references are excluded");
+    assert!(t.map_rows_read().is_err(), "references are excluded");
     assert_eq!((png_of(&t), jpeg_of(&t, 90)), (png, jpeg));
     drop(lent);
-    let writing = t.map().unwrap();
+    let writing = t.map_rows().unwrap();
     assert!(encode_png(&t, &mut vec![]).is_err());
     drop(writing);
 }
