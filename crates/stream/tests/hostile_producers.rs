@@ -114,11 +114,11 @@ fn memory_that_is_refused_costs_one_frame() {
     let (mut subscriber, socket) = liar.welcome();
     for _ in 0..5 {
         assert!(raw::send(&socket, &frame(4096), &[wrong.as_fd()]));
-        let refused = subscriber.next(SOON).unwrap_err();
+        let refused = subscriber.next(stage::SOON).unwrap_err();
         assert!(matches!(refused, Error::Packet { fault: Fault::Memory { .. }, .. }), "{refused}");
         assert_eq!(subscriber.held(), 0);
         assert!(raw::send(&socket, &frame(4096), &[good]));
-        assert_eq!(subscriber.next(SOON).unwrap().unwrap().shape(), [4096]);
+        assert_eq!(subscriber.next(stage::SOON).unwrap().unwrap().shape(), [4096]);
     }
 }
 
