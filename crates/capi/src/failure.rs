@@ -110,7 +110,9 @@ fn of_files(error: &files::Error) -> Status {
             Status::Damaged
         }
         Error::NoSuchTensor { .. } => Status::NotFound,
-        Error::NoSuchType { .. } | Error::NotAView { .. } => Status::Unsupported,
+        Error::NoSuchType { .. } | Error::NoTensor { .. } | Error::NotAView { .. } => {
+            Status::Unsupported
+        }
         Error::Open(_) | Error::Read { .. } | Error::Io(_) => Status::System,
         Error::Stopped { .. } => Status::Stopped,
         _ => Status::Invalid,

@@ -80,6 +80,27 @@ fn every_picture_of_a_motion_jpeg_file_is_a_frame() {
 }
 
 #[test]
+fn videos_in_a_folder_are_shown_picture_by_picture() {
+    let place = Place::new();
+    let folder = place.path("folder");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("a.jpg"), video(&[1, 2, 3, 4])).unwrap();
+    fs::write(folder.join("b.jpg"), jpeg(5)).unwrap();
+    fs::write(folder.join("c.mjpeg"), video(&[6, 7])).unwrap();
+    fs::write(folder.join("d.MJPG"), jpeg(8)).unwrap();
+    let word = place.word("folder");
+    let (out, errors, code) = place.run(&[&["run", &word, "--once"], &QUICK[..]].concat());
+    assert_eq!((frames(&out), errors.as_str(), code), (json!(8), "", Some(0)));
+    let (out, _, code) = place.run(&[&["run", &word, "-n", "20"], &QUICK[..]].concat());
+    assert_eq!((frames(&out), code), (json!(20), Some(0)));
+    // Where one picture is taken, that there are more is told.
+    let (from, to) = (place.word("folder/a.jpg"), place.word("one.png"));
+    let (_, errors, code) = place.run(&["convert", &from, &to]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(errors.contains("more pictures after the first"), "{errors}");
+}
+
+#[test]
 fn a_video_that_was_cut_is_published_up_to_there_and_told() {
     let place = Place::new();
     let whole = video(&[1, 2, 3]);

@@ -17,7 +17,7 @@ pub enum Elements {
     Blocks(Blocks),
 }
 
-/// Elements that only their users understand: quantised weights, complex numbers, text. A tensor
+/// Elements that only their users understand: quantised weights, times, text. A tensor
 /// of them is one of `u8`, with the bytes of a row as its last dimension, in the order in which the
 /// file has them on every machine.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -78,6 +78,14 @@ pub enum Error {
         /// A name that there is and that is nearly the same.
         near: Option<String>,
     },
+    /// The name of a member that no tensor can be made of: see [`crate::TensorFile::refused`].
+    #[error("no tensor can be made of `{name}`: {why}")]
+    NoTensor {
+        /// The name.
+        name: String,
+        /// Why not.
+        why: String,
+    },
     /// A tensor that cannot be used where it lies in the file.
     #[error("tensor `{name}` is no view of its file: {why}; load() puts it into memory")]
     NotAView {

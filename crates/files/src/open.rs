@@ -185,10 +185,16 @@ impl TensorFile {
     /// The tensor of this name.
     ///
     /// # Errors
-    /// [`Error::NoSuchTensor`], with a name that is nearly the same.
+    /// [`Error::NoSuchTensor`], with a name that is nearly the same, and [`Error::NoTensor`] for what
+    /// is among [`TensorFile::refused`].
     pub fn entry(&self, name: &str) -> Result<&Entry> {
         let entries = self.entries();
         self.by_name.get(name).and_then(|index| entries.get(*index)).ok_or_else(|| {
+            // Members of npz files have an ending that arrays are asked for without.
+            let is = |one: &&Refused| one.name.strip_suffix(".npy").unwrap_or(&one.name) == name;
+            if let Some(Refused { why, .. }) = self.refused().iter().find(is) {
+                return Error::NoTensor { name: name.to_owned(), why: why.clone() }.at(&self.path);
+            }
             let near = near(name, entries.iter().map(Entry::name));
             let (name, count) = (name.to_owned(), entries.len());
             Error::NoSuchTensor { name, count, near }.at(&self.path)

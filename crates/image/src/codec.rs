@@ -30,9 +30,12 @@ use crate::{Convert, EngineKind, Error, ImageProcessor, ImageProcessorConfig, Re
 mod jpeg;
 mod png;
 mod rows;
+mod several;
 
 #[cfg(test)]
 mod tests;
+
+pub use several::more_follow;
 
 /// The most pixels that are decoded: 16384 by 16384.
 pub const MOST_PIXELS: usize = 1 << 28;
@@ -167,6 +170,14 @@ pub fn decode_into<E: ElementKind>(bytes: &[u8], destination: &mut Tensor<E>) ->
 /// # Errors
 /// As [`decode`], and if the file cannot be read.
 pub fn read_file(path: &Path, memory: Option<TensorMemory>) -> Result<TensorDyn> {
+    Ok(read_first(path, memory)?.0)
+}
+
+/// As [`read_file`], and whether [more pictures follow](more_follow) in the file.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_first(path: &Path, memory: Option<TensorMemory>) -> Result<(TensorDyn, bool)> {
     let failed = |cause| Error::Read { path: path.to_owned(), cause };
     let file = File::open(path).map_err(failed)?;
     let mut bytes = vec![];
@@ -175,7 +186,7 @@ pub fn read_file(path: &Path, memory: Option<TensorMemory>) -> Result<TensorDyn>
     if bytes.len() as u64 > MOST_BYTES {
         return Err(Error::FileTooLarge { path: path.to_owned(), limit: MOST_BYTES });
     }
-    decode(&bytes, memory)
+    Ok((decode(&bytes, memory)?, more_follow(&bytes)))
 }
 
 /// Writes a picture as PNG or JPEG, as the name says; a file that is there is replaced by a whole

@@ -69,6 +69,10 @@ pub fn import(
         && (raw.memory() != TensorMemory::File || raw.size() == size)
         && raw.intact().is_ok()
     {
+        if raw.memory() == TensorMemory::File {
+            // What foreign code writes to exports of the other opening is not seen in this one.
+            return Ok(Buffer::named(Arc::new(RawBuffer::lent(raw, ())), name));
+        }
         return Ok(Buffer::named(raw, name));
     }
     let raw = match inspected.object {
@@ -185,7 +189,8 @@ impl Buffer {
         // Lent bytes are written for as long as the lease lasts: a mapping that came back later
         // would write to what their owner has given to others since.
         let lent = raw.own_memory().home().is_some();
-        if !(lent && raw.writable()) {
+        // A file's own mapping is known since it was made.
+        if !(lent && (raw.writable() || raw.memory() == TensorMemory::File)) {
             registry::remember(object_key(raw.descriptor()?)?, raw);
         }
         Ok(())

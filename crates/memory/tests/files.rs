@@ -87,3 +87,65 @@ fn a_writable_descriptor_does_not_make_a_file_writable() {
     assert!(!buffer.raw().unwrap().writable());
     assert!(matches!(buffer.write(), Err(Error::ReadOnly { .. })));
 }
+
+#[test]
+fn what_is_written_to_an_export_stays_there() {
+    // More than is dropped without asking which pages were written.
+    let bytes = 300_000;
+    let file = file(&vec![1; bytes]);
+    let (buffer, again) = (open_file(file.path()).unwrap(), open_file(file.path()).unwrap());
+    let guard = buffer.read().unwrap();
+    for round in 0..3 {
+        let export = buffer.hold(Access::ExportRead, 0..bytes).unwrap();
+        // SAFETY: inside what is held; that it should not be written is what is tested.
+        unsafe { export.address().as_ptr().write_bytes(9, bytes - 1) };
+        // SAFETY: as above.
+        let last = unsafe { export.address().as_ptr().add(bytes - 1).read() };
+        assert_eq!(last, 1, "round {round}");
+        let others = [
+            guard.as_bytes().to_vec(),
+            again.read().unwrap().as_bytes().to_vec(),
+            open_file(file.path()).unwrap().read().unwrap().as_bytes().to_vec(),
+            fs::read(file.path()).unwrap(),
+        ];
+        assert!(others.iter().all(|other| *other == vec![1; bytes]));
+        // Exports of other openings neither, whichever came first.
+        for other in [&again, &open_file(file.path()).unwrap()] {
+            let beside = other.hold(Access::ExportRead, 0..bytes).unwrap();
+            // SAFETY: inside what is held.
+            let seen = unsafe { std::slice::from_raw_parts(beside.address().as_ptr(), bytes) };
+            assert!(seen.iter().all(|byte| *byte == 1), "round {round}");
+        }
+        drop(export);
+        let export = buffer.hold(Access::ExportRead, 0..bytes).unwrap();
+        // SAFETY: inside what is held.
+        let seen = unsafe { std::slice::from_raw_parts(export.address().as_ptr(), bytes) };
+        assert!(seen.iter().all(|byte| *byte == 1), "round {round}");
+    }
+}
+
+#[test]
+fn an_export_outlives_the_bytes_of_its_file() {
+    let bytes = 50_000;
+    let file = file(&vec![1; bytes]);
+    let buffer = open_file(file.path()).unwrap();
+    let export = buffer.hold(Access::ExportRead, 0..bytes).unwrap();
+    file.as_file().set_len(5000).unwrap();
+    // SAFETY: inside what is held. A page that is gone reads as zeros, and can be written.
+    let far = unsafe { export.address().as_ptr().add(40_000) };
+    // SAFETY: as above.
+    let (before, after) = unsafe {
+        let before = far.read_volatile();
+        far.write_volatile(7);
+        (before, far.read_volatile())
+    };
+    assert_eq!((before, after), (0, 7));
+    assert!(matches!(buffer.hold(Access::ExportRead, 0..bytes), Err(Error::Truncated)));
+    drop(export);
+    assert!(matches!(buffer.raw().unwrap().intact(), Err(Error::Truncated)));
+    // Zeros or an error, and nothing of what was written.
+    if let Ok(export) = buffer.hold(Access::ExportRead, 0..bytes) {
+        // SAFETY: inside what is held.
+        assert_eq!(unsafe { export.address().as_ptr().add(40_000).read_volatile() }, 0);
+    }
+}

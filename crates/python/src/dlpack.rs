@@ -1,6 +1,6 @@
 //! `__dlpack__` and `from_dlpack`: tensors to and from other libraries of Python.
 
-use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyOverflowError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -14,6 +14,22 @@ use crate::{exchange, gate, pending};
 
 /// Type and number of a device.
 pub(crate) type Device = (i32, i32);
+
+/// A device as Python gives it. Numbers that no device can have are no devices that are there.
+pub(crate) struct Asked(Device);
+
+impl<'py> FromPyObject<'_, 'py> for Asked {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Asked> {
+        given.extract().map(Asked).map_err(|error| {
+            match error.is_instance_of::<PyOverflowError>(given.py()) {
+                true => PyBufferError::new_err(format!("there is no device {given:?}")),
+                false => error,
+            }
+        })
+    }
+}
 
 const CPU: i32 = 1;
 /// The stream of a consumer that does not want to be waited for.
@@ -74,15 +90,18 @@ pub(crate) fn device(tensor: &TensorDyn) -> Answer<Device> {
 /// device: None, or the DLPack device that the memory is to be on.
 /// copy: True for a copy in any case, False for none in any case.
 ///
-/// Raises BufferError for what DLPack or Tenure cannot describe.
+/// Raises BufferError for what DLPack or Tenure cannot describe, and for devices that are not there.
+///
+/// An array that can only be read (of `bytes`, say) makes a tensor that can only be read. Libraries
+/// that ignore this write to the array's own memory: take a copy where that matters.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, device=None, copy=None))]
 pub(crate) fn from_dlpack(
     x: &Bound<'_, PyAny>,
-    device: Option<Device>,
+    device: Option<Asked>,
     copy: Option<bool>,
 ) -> Answer<Tensor> {
-    let py = x.py();
+    let (py, device) = (x.py(), device.map(|Asked(device)| device));
     if let Ok(capsule) = x.cast::<PyCapsule>() {
         return arrived(py, adopt(capsule)?, device, copy);
     }
@@ -150,7 +169,7 @@ fn arrived(
     let elsewhere = asked.is_some_and(|asked| asked != have);
     if let Some((device_type, device_id)) = asked
         && elsewhere
-        && (device_type != CPU || copy == Some(false))
+        && (device_type != CPU || device_id != 0 || copy == Some(false))
     {
         let message = format!(
             "the array is on device {} of type {} and was not brought to device {device_id} of \

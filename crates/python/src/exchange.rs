@@ -42,15 +42,15 @@ fn null() -> Fail {
 unsafe fn with_tensor(
     py: Python<'_>,
     object: *mut c_void,
-    use_it: impl FnOnce(&TensorDyn) -> Answer<()>,
+    use_it: impl FnOnce(&Tensor) -> Answer<()>,
 ) -> Answer<()> {
     // SAFETY: by the caller's promise.
     let object = unsafe { Bound::from_borrowed_ptr_or_opt(py, object.cast()) }.ok_or_else(null)?;
     let tensor = object.cast::<Tensor>().map_err(|_| {
         PyTypeError::new_err("the object is no tenure.Tensor, whose table this is".to_owned())
     })?;
-    let tensor = &tensor.get().tensor;
-    pending::settle(py, tensor, true, None)?;
+    let tensor = tensor.get();
+    pending::settle(py, &tensor.tensor, true, None)?;
     use_it(tensor)
 }
 
@@ -67,7 +67,7 @@ unsafe extern "C" fn from_object(
         // SAFETY: by the caller's promise.
         unsafe {
             with_tensor(py, object, |tensor| {
-                out.write(tensor.to_dlpack()?.into_raw().as_ptr());
+                out.write(tensor.tensor.to_dlpack()?.into_raw().as_ptr());
                 Ok(())
             })
         }
@@ -131,7 +131,10 @@ unsafe extern "C" fn describe_object(object: *mut c_void, out: *mut DLTensor) ->
         // description points to lives as long as the object.
         unsafe {
             with_tensor(py, object, |tensor| {
-                out.write(tensor.to_dl_tensor()?);
+                let described = tensor.tensor.to_dl_tensor()?;
+                // Only what may be written is described so.
+                tensor.lent.address(&tensor.tensor, false)?;
+                out.write(described);
                 Ok(())
             })
         }

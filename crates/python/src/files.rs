@@ -101,9 +101,16 @@ impl File {
         PyList::new(py, self.0.entries().iter().map(Entry::name))
     }
 
-    /// Raises OSError if somebody has cut the file off since it was opened.
-    fn check(&self) -> Answer<()> {
-        Ok(self.0.intact()?)
+    /// Raises OSError if somebody has cut the file off since it was opened. Says which members no
+    /// tensors can be made of, and why: a dictionary, which is empty if all is well.
+    fn check<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
+        self.0.intact()?;
+        let refused = PyDict::new(py);
+        for one in self.0.refused() {
+            let name = one.name.strip_suffix(".npy").unwrap_or(&one.name);
+            refused.set_item(name, &one.why)?;
+        }
+        Ok(refused)
     }
 
     /// Brings tensors into memory, all in one buffer, at the speed of the disk: a dictionary of

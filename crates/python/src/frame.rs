@@ -12,6 +12,7 @@ use crate::buffer::{self, Shown};
 use crate::dlpack::{self, Device};
 use crate::fail::Answer;
 use crate::stream::Frame;
+use crate::tensor::Tensor;
 
 #[pymethods]
 impl Frame {
@@ -51,7 +52,10 @@ impl Frame {
         view: *mut Py_buffer,
         flags: c_int,
     ) -> Answer<()> {
-        let shown = Shown::elements(slf.py(), &slf.get().tensor.get().tensor, false, None)?;
+        // A frame keeps its tensor.
+        let Tensor { tensor, lent, .. } = slf.get().tensor.get();
+        let shown = Shown::elements(slf.py(), tensor, false, None)?;
+        lent.buffer(tensor, shown.read_only(), flags)?;
         // SAFETY: Python gives a view that may be written, as its protocol has it.
         unsafe { shown.give(slf.into_any(), view, flags) }
     }

@@ -1,8 +1,9 @@
 //! `ImageProcessor`: any picture to any other, and picture files.
 
+use std::ffi::CString;
 use std::path::PathBuf;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use tenure::Region;
 use tenure::image::{
@@ -133,12 +134,23 @@ impl ImageProcessor {
     }
 }
 
-/// A JPEG or PNG file as a picture, in the memory named or the first that serves.
+/// A JPEG or PNG file as a picture, in the memory named or the first that serves. A file with more
+/// pictures after the first (motion JPEG) is a RuntimeWarning.
 #[pyfunction]
 #[pyo3(signature = (path, memory=None))]
 pub(crate) fn read_image(py: Python<'_>, path: PathBuf, memory: Option<&str>) -> Answer<Tensor> {
     let memory = words::memory(memory)?;
-    Ok(Tensor::new(py.detach(|| codec::read_file(&path, memory))?))
+    let (picture, more) = py.detach(|| codec::read_first(&path, memory))?;
+    if more {
+        let text = format!(
+            "{} has more pictures after the first, which is the one that was read: `tenure run` \
+             publishes all of them",
+            path.display()
+        );
+        let text = CString::new(text).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+    }
+    Ok(Tensor::new(picture))
 }
 
 /// Writes a picture as JPEG or PNG, as the name of the file says. Says how many bytes it has.

@@ -27,6 +27,7 @@ mod gate;
 mod image;
 mod index;
 mod interface;
+mod lent;
 mod list;
 mod mapped;
 mod method;
@@ -39,6 +40,7 @@ mod publisher;
 mod share;
 mod stream;
 mod tensor;
+mod variables;
 mod words;
 
 /// What `tenure/__init__.py` shows of this. A Python without the global lock stays without:

@@ -3,10 +3,11 @@
 
 use std::ffi::c_int;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use pyo3::exceptions::{PyBufferError, PyRuntimeError};
-use pyo3::ffi::{Py_REFCNT, Py_buffer};
+use pyo3::ffi::Py_buffer;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
@@ -15,7 +16,8 @@ use tenure::memory::Access;
 
 use crate::buffer::{self, Shown};
 use crate::fail::Answer;
-use crate::stream;
+use crate::lent::Lent;
+use crate::{stream, variables};
 
 /// Memory of a tensor, for a `with` block: `with tensor.map() as view: …`.
 #[pyclass(module = "tenure", frozen)]
@@ -26,11 +28,16 @@ pub(crate) struct Mapped {
     timeout: Option<Duration>,
     /// What the block has, while it runs.
     view: Mutex<Option<Py<PyMemoryView>>>,
+    /// Whether the next buffer is the one of that view, which holds it itself.
+    own: AtomicBool,
+    /// What is held for those that keep this object and an address.
+    lent: Lent,
 }
 
 impl Mapped {
     pub(crate) fn new(tensor: TensorDyn, read_only: bool) -> Mapped {
-        Mapped { tensor, read_only, timeout: None, view: Mutex::new(None) }
+        let (view, own) = (Mutex::new(None), AtomicBool::new(false));
+        Mapped { tensor, read_only, timeout: None, view, own, lent: Lent::default() }
     }
 
     /// What `Tensor.map` gives; refused at once for what the CPU does not reach.
@@ -54,7 +61,14 @@ impl Mapped {
 impl Mapped {
     /// A memoryview of the elements; of their bytes, where Python has no format for them.
     fn __enter__<'py>(slf: &Bound<'py, Self>) -> Answer<Bound<'py, PyMemoryView>> {
-        let view = PyMemoryView::from(slf.as_any())?;
+        let Mapped { tensor, read_only, timeout, .. } = slf.get();
+        // Of an object of its own: what others asked this one for does not hold what the block has.
+        let inner = Mapped {
+            timeout: *timeout,
+            own: AtomicBool::new(true),
+            ..Mapped::new(tensor.share(), *read_only)
+        };
+        let view = PyMemoryView::from(Bound::new(slf.py(), inner)?.as_any())?;
         if let Some(before) = slf.get().swap(Some(view.clone().unbind()))? {
             slf.get().swap(Some(before))?;
             let message = "this map is in a with block already: call map() once for each";
@@ -68,11 +82,9 @@ impl Mapped {
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, pyo3::types::PyTuple>) -> Answer<()> {
         let Some(view) = self.swap(None)? else { return Ok(()) };
-        // SAFETY: a live object, and attached.
-        let users = unsafe { Py_REFCNT(view.as_ptr()) };
-        // More than this and the variable of the block: torch.frombuffer keeps the view that it got
-        // an address of, but not the buffer, which would be gone with the view.
-        if users > 2 {
+        // torch.frombuffer keeps the view that it got an address of, but not the buffer, which would
+        // be gone with the view.
+        if !variables::one_at_most(view.bind(py))? {
             return Ok(());
         }
         match view.call_method0(py, intern!(py, "release")) {
@@ -90,11 +102,14 @@ impl Mapped {
         flags: c_int,
     ) -> Answer<()> {
         let mapped = slf.get();
-        let Mapped { tensor, read_only, timeout, .. } = mapped;
+        let Mapped { tensor, read_only, timeout, own, lent, .. } = mapped;
         let shown = Shown::anything(slf.py(), tensor, *read_only, *timeout)?;
         if shown.read_only() && !read_only && tensor.buffer().raw()?.is_published() {
             // To be written, which has to wait: raises that.
             tensor.buffer().hold(Access::ExportWrite, tensor.layout().span())?;
+        }
+        if !own.swap(false, Ordering::Relaxed) {
+            lent.address(tensor, shown.read_only())?;
         }
         // SAFETY: by the caller's promise.
         unsafe { shown.give(slf.into_any(), view, flags) }

@@ -23,7 +23,7 @@ use crate::words;
 /// name: the stream's; it has one producer at a time.
 /// shape, dtype: of the frames; or like: a tensor that they look like. Others are a ValueError,
 /// unless strict is False: then these are what the first frames look like. Without shape and like,
-/// frames may look like anything.
+/// frames may look like anything, and there can be no dtype.
 /// memory: "shm" or "dma".
 /// claims: how many frames may be filled at one time.
 /// credits: how many frames all consumers together may hold at one time, and credits_each: one of
@@ -82,7 +82,16 @@ impl Publisher {
                 let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
                 Some(Spec::tensor(dtype, &shape.0)?)
             }
+            (None, Some(_)) if dtype.is_some() => {
+                let message = "give a dtype with a shape or like, not both";
+                return Err(PyValueError::new_err(message).into());
+            }
             (None, Some(like)) => Some(Spec::like(&like.get().tensor)?),
+            (None, None) if dtype.is_some() => {
+                let message = "dtype says nothing without a shape: give both, or like, or neither \
+                               for frames of any shape and element type";
+                return Err(PyValueError::new_err(message).into());
+            }
             (None, None) => None,
         };
         builder = match spec {
@@ -126,7 +135,9 @@ impl Publisher {
 
     /// Publishes a tensor as it is, if it is in memory that can be shared ("shm", "dma"), or a copy
     /// of it. Says to how many consumers it went. While there are arrays of the tensor that can
-    /// write to it, a copy is published; those made while consumers have it are to be read only.
+    /// write to it, a copy is published; those made while consumers have it are to be read only. To
+    /// code that keeps an address and no buffer (torch.frombuffer) it is an array for as long as the
+    /// tensor object exists; torch.from_dlpack is one for as long as its result.
     #[pyo3(signature = (tensor, *, copy=false, timestamp=None, blob=None))]
     fn publish(
         &self,

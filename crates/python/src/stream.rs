@@ -63,7 +63,8 @@ pub(crate) fn subscribe(
 ) -> Answer<Subscriber> {
     let (wait, began) = (seconds(wait)?, Instant::now());
     let mut builder =
-        stream::Subscriber::builder(name).follow(follow).wait_when_full(wait_when_full);
+        // What there is to say when it is full is said here.
+        stream::Subscriber::builder(name).follow(follow).wait_when_full(true);
     if let Some(uid) = producer_uid {
         builder = builder.producer_uid(uid);
     }
@@ -196,6 +197,13 @@ impl Subscriber {
         }
         loop {
             let now = left.map_or(PATIENCE, |left| left.min(PATIENCE));
+            if timeout.is_none() && !self.wait_when_full && self.with(|it| it.is_full())? {
+                // Another thread has taken the last frame that could come.
+                return match gate::detach(py, || self.with(|it| it.try_next()))?? {
+                    Some(frame) => Ok(Some(frame)),
+                    None => self.warn_full(py, timeout).map(|()| None),
+                };
+            }
             if let Some(frame) = gate::detach(py, || self.with(|it| it.next(now)))?? {
                 return Ok(Some(frame));
             }
@@ -245,16 +253,28 @@ impl Subscriber {
         self.wait_for(py, timeout)?.map(|frame| Frame::new(py, frame)).transpose()
     }
 
-    /// The newest frame that is there; None if there is none. Older ones are given back.
+    /// The newest frame that is there; None if there is none. Older ones are given back. While all
+    /// frames that may be held are, none can be there: that is a RuntimeWarning, unless the
+    /// subscriber waits when it is full.
     fn latest(&self, py: Python<'_>) -> Answer<Option<Frame>> {
-        let frame = gate::detach(py, || self.with(stream::Subscriber::latest))??;
+        let (frame, full) = gate::detach(py, || self.with(|it| (it.latest(), it.is_full())))?;
+        let frame = frame?;
+        if frame.is_none() && full && !self.wait_when_full {
+            self.warn_full(py, Some(Duration::ZERO))?;
+        }
         frame.map(|frame| Frame::new(py, frame)).transpose()
     }
 
     /// A descriptor that is readable when a frame may be there: for select, poll and asyncio. It is
-    /// to be waited for, not to be read from.
-    fn fileno(&self) -> Answer<RawFd> {
-        self.with(|it| it.as_raw_fd())
+    /// to be waited for, not to be read from. It does not become readable while all frames that may
+    /// be held are: to ask for it then is a RuntimeWarning, unless the subscriber waits when it is
+    /// full.
+    fn fileno(&self, py: Python<'_>) -> Answer<RawFd> {
+        let (fd, full) = self.with(|it| (it.as_raw_fd(), it.is_full()))?;
+        if full && !self.wait_when_full {
+            self.warn_full(py, Some(Duration::ZERO))?;
+        }
+        Ok(fd)
     }
 
     /// Ends the subscription; frames that are held stay valid.

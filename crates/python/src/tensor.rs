@@ -17,6 +17,7 @@ use crate::buffer::{self, Shown};
 use crate::dlpack::{self, Device};
 use crate::fail::Answer;
 use crate::fence::Fence;
+use crate::lent::Lent;
 use crate::list::List;
 use crate::mapped::Mapped;
 use crate::place::{self, Place};
@@ -36,14 +37,13 @@ pub(crate) struct Tensor {
     pub(crate) tensor: TensorDyn,
     /// What `__array_interface__` gave an address of, which holds for as long as the object.
     addressed: OnceLock<Shown>,
-    /// The same for buffers of what is read only: torch.frombuffer keeps the object that it got an
-    /// address of, but not the buffer, and the pages are that buffer's.
-    lent: OnceLock<Shown>,
+    /// The same for buffers that were released.
+    pub(crate) lent: Lent,
 }
 
 impl Tensor {
     pub(crate) fn new(tensor: TensorDyn) -> Tensor {
-        Tensor { tensor, addressed: OnceLock::new(), lent: OnceLock::new() }
+        Tensor { tensor, addressed: OnceLock::new(), lent: Lent::default() }
     }
 }
 
@@ -330,10 +330,7 @@ impl Tensor {
     ) -> Answer<()> {
         let Tensor { tensor, lent, .. } = slf.get();
         let shown = Shown::elements(slf.py(), tensor, false, None)?;
-        if lent.get().is_none() && !tensor.is_writable()? {
-            let keep = Shown::elements(slf.py(), tensor, false, None)?;
-            lent.get_or_init(|| keep);
-        }
+        lent.buffer(tensor, shown.read_only(), flags)?;
         // SAFETY: by the caller's promise.
         unsafe { shown.give(slf.into_any(), view, flags) }
     }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -107,6 +108,25 @@ def test_bad_files(model, tmp_path):
     with pytest.raises(OSError):
         file.check()
     del a
+
+
+def test_members_that_no_tensor_can_be_made_of_say_why(tmp_path):
+    path = tmp_path / "mixed.npz"
+    complexes, objects = np.zeros(3, np.complex64), np.array([{}], dtype=object)
+    np.savez(path, numbers=np.zeros(2, "f4"), objects=objects, complexes=complexes)
+    file = tenure.open(path)
+    assert file.keys() == ["numbers"]
+    assert set(file.check()) == {"objects", "complexes"}
+    for name, why in [("objects", r"\|O"), ("complexes", "complex.*pairs of floats")]:
+        assert re.search(why, file.check()[name])
+        for ask in [lambda name=name: file[name], lambda name=name: file.load([name])]:
+            with pytest.raises(ValueError, match=f"`{name}`.*{why}"):
+                ask()
+    with pytest.raises(KeyError):
+        file["nothing"]
+    np.save(tmp_path / "c.npy", complexes)
+    with pytest.raises(ValueError, match="complex.*pairs of floats"):
+        tenure.open(tmp_path / "c.npy")
 
 
 SCHEDULE = {

@@ -218,3 +218,236 @@ def test_an_array_of_a_published_tensor_does_not_reach_the_frame(here):
     while not np.asarray(tensor).flags.writeable:
         pass
     np.asarray(tensor)[:] = 1
+
+
+class _Buffer(ctypes.Structure):
+    """Python's `Py_buffer`."""
+
+    _fields_ = [
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("suboffsets", ctypes.c_void_p),
+        ("internal", ctypes.c_void_p),
+    ]
+
+
+WRITABLE, STRIDES_AND_FORMAT = 1, 0x1C
+
+
+class Kept:
+    """What torch.frombuffer has: the object, and an address, but not the buffer."""
+
+    def __init__(self, exporter, flags=WRITABLE):
+        get, release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
+        view = _Buffer()
+        try:
+            get(ctypes.py_object(exporter), ctypes.byref(view), flags)
+        except BufferError:
+            get(ctypes.py_object(exporter), ctypes.byref(view), 0)
+        self.object = ctypes.cast(view.obj, ctypes.py_object).value
+        self.address, self.size = view.buf, view.len
+        release(ctypes.byref(view))
+
+    def fill(self, value):
+        ctypes.memset(self.address, value, self.size)
+
+    def values(self):
+        return set(ctypes.string_at(self.address, self.size))
+
+
+def tensor_itself(tensor):
+    return Kept(tensor)
+
+
+def tensor_with_a_shape(tensor):
+    return Kept(tensor, STRIDES_AND_FORMAT)
+
+
+def map_itself(tensor):
+    return Kept(tensor.map())
+
+
+def map_used_in_a_block_too(tensor):
+    mapped = tensor.map()
+    with mapped:
+        return Kept(mapped)
+
+
+def view_of_a_block(tensor):
+    with tensor.map() as view:
+        return Kept(view)
+
+
+def view_of_a_block_without_a_variable(tensor):
+    mapped = tensor.map()
+    kept = Kept(mapped.__enter__())
+    mapped.__exit__(None, None, None)
+    return kept
+
+
+def object_behind_a_view(tensor):
+    with tensor.map() as view:
+        return Kept(view.obj)
+
+
+KEEPERS = [
+    tensor_itself,
+    tensor_with_a_shape,
+    map_itself,
+    map_used_in_a_block_too,
+    view_of_a_block,
+    view_of_a_block_without_a_variable,
+    object_behind_a_view,
+]
+
+
+@pytest.mark.parametrize("keep", KEEPERS)
+def test_a_kept_address_does_not_reach_what_was_published(here, keep):
+    with tenure.Publisher("any", directory=here) as publisher:
+        subscriber = tenure.subscribe("any", directory=here)
+        tensor = tenure.Tensor((SIZE,), "u8", "shm")
+        kept = keep(tensor)
+        for index in range(5):
+            kept.fill(index)
+            assert publisher.publish(tensor) == 1
+            frame = subscriber.next(5).tensor
+            kept.fill(99)
+            assert set(frame.tobytes()) == {index} and kept.values() == {99}
+
+
+def deleted(slot):
+    with slot as view:
+        kept = Kept(view)
+        kept.fill(1)
+        del view
+    return kept
+
+
+def inline(slot):
+    kept = Kept(slot.__enter__())
+    kept.fill(1)
+    slot.__exit__(None, None, None)
+    return kept
+
+
+def in_a_variable(slot):
+    with slot as view:
+        kept = Kept(view)
+        kept.fill(1)
+    return kept
+
+
+def in_two_variables(slot):
+    with slot as view:
+        other = view
+        kept = Kept(other)
+        kept.fill(1)
+        del view
+    return kept
+
+
+def the_tensor_of_the_slot(slot):
+    tensor = slot.tensor
+    with slot:
+        kept = Kept(tensor)
+        kept.fill(1)
+    return kept
+
+
+@pytest.mark.parametrize(
+    "use", [deleted, inline, in_a_variable, in_two_variables, the_tensor_of_the_slot]
+)
+def test_a_kept_address_of_a_slot_is_one_of_a_copy(here, use):
+    with tenure.Publisher("cam", (SIZE,), "u8", directory=here) as publisher:
+        subscriber = tenure.subscribe("cam", directory=here)
+        keep = []
+        for _ in range(8):
+            kept = use(publisher.frame())
+            frame = subscriber.next(5).tensor
+            kept.fill(9)
+            assert set(frame.tobytes()) == {1} and kept.values() == {9}
+            keep = [*keep, kept][-3:]
+            assert all(kept.values() == {9} for kept in keep)
+
+
+def test_a_view_that_only_the_block_has_costs_nothing(here):
+    """The frame stays where it is: its address is one of few that are used in turn."""
+    with tenure.Publisher("cam", (SIZE,), "u8", directory=here) as publisher:
+        subscriber = tenure.subscribe("cam", directory=here)
+        addresses = set()
+        for _ in range(30):
+            with publisher.frame() as view:
+                addresses.add(np.asarray(view).ctypes.data)
+                with publisher.frame() as other:
+                    addresses.add(np.asarray(other).ctypes.data)
+            for released in [view, other]:
+                with pytest.raises(ValueError, match="released"):
+                    bytes(released)
+            assert subscriber.latest() is not None
+        assert len(addresses) < 20
+
+
+def frame_itself(frame):
+    return Kept(frame)
+
+
+def frame_tensor(frame):
+    return Kept(frame.tensor)
+
+
+def frame_map(frame):
+    return Kept(frame.tensor.map_read())
+
+
+def frame_view(frame):
+    with frame.tensor.map_read() as view:
+        return Kept(view)
+
+
+@pytest.mark.parametrize("keep", [frame_itself, frame_tensor, frame_map, frame_view])
+def test_a_kept_address_of_a_frame_does_not_reach_later_frames(here, keep):
+    with tenure.Publisher("cam", (SIZE,), "u8", directory=here) as publisher:
+        subscriber = tenure.subscribe("cam", directory=here, credits=2)
+        for index in range(10):
+            with publisher.frame() as view:
+                view[:] = bytes([index]) * SIZE
+            frame = subscriber.next(5)
+            # Nothing of what was written to the frames before.
+            assert set(np.asarray(frame).tobytes()) == {index}
+            assert set(np.from_dlpack(frame.tensor).tobytes()) == {index}
+            assert set(frame.tensor.to("mem").tobytes()) == {index}
+            kept = keep(frame)
+            kept.fill(77)
+            assert set(frame.tensor.to("mem").tobytes()) == {index}
+            del kept, frame
+            gc.collect()
+
+
+def test_a_write_to_a_tensor_of_a_file_stays_with_the_file_object(tmp_path):
+    path = tmp_path / "w.npy"
+    np.save(path, np.full(SIZE, 7, np.uint8))
+    file = tenure.open(path)
+    for export in EXPORTS:
+        tensor = file["w"]
+        keep, address = export(tensor)
+        ctypes.memset(address, 9, SIZE)
+        assert set(np.asarray(tenure.open(path)["w"]).tobytes()) == {7}
+        assert set(tensor.to("mem").tobytes()) == {7}
+        tenure.save(tmp_path / "copy.npy", tensor)
+        assert set(np.load(tmp_path / "copy.npy").tobytes()) == {7}
+        with tenure.Publisher("any", directory=tmp_path) as publisher:
+            subscriber = tenure.subscribe("any", directory=tmp_path)
+            for copy in [False, True]:
+                publisher.publish(tensor, copy=copy)
+                assert set(subscriber.next(5).tensor.tobytes()) == {7}
+        del keep, tensor
+        gc.collect()
+        assert set(np.asarray(file["w"]).tobytes()) == {7}
+    assert set(np.load(path).tobytes()) == {7}

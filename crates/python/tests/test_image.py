@@ -1,6 +1,7 @@
 """Pictures, from Python."""
 
 import multiprocessing
+import warnings
 
 import numpy as np
 import pytest
@@ -91,3 +92,14 @@ def test_processors_survive_a_fork():
     child.kill()
     assert not hangs and child.exitcode == 0
     convert_all(processors)
+
+
+def test_a_video_read_as_one_picture_is_told(tmp_path):
+    tenure.save_image(tmp_path / "one.jpg", Tensor.image(16, 16, "rgb", memory="mem"))
+    one = (tmp_path / "one.jpg").read_bytes()
+    (tmp_path / "many.mjpeg").write_bytes(one * 90)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tenure.read_image(tmp_path / "one.jpg")
+        with pytest.raises(RuntimeWarning, match="more pictures after the first"):
+            tenure.read_image(tmp_path / "many.mjpeg")

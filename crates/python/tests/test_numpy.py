@@ -117,6 +117,15 @@ def test_keywords_of_dlpack():
             t.__dlpack__(**words)
 
 
+@pytest.mark.parametrize("device", [(2**40, 0), (1, 2**40), (-(2**70), 0), (2, 0), (1, 1)])
+def test_a_device_that_is_not_there_is_a_buffer_error(device):
+    for array in [np.arange(4.0), Tensor((4,), "u8", "mem"), np.arange(4.0).__dlpack__()]:
+        with pytest.raises(BufferError):
+            tenure.from_dlpack(array, device=device)
+    with pytest.raises(TypeError):
+        tenure.from_dlpack(np.arange(4.0), device="cpu")
+
+
 def test_keywords_of_from_dlpack():
     array = np.arange(4.0)
     shared = tenure.from_dlpack(array, device=(1, 0), copy=False)

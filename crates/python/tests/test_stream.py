@@ -260,7 +260,11 @@ def test_holding_every_frame_and_asking_for_more_is_said(here):
         subscriber.next()
     with pytest.warns(RuntimeWarning, match="all 3 frames"):
         assert subscriber.next(timeout=0.01) is None
-    assert subscriber.next(timeout=0) is None and subscriber.latest() is None
+    assert subscriber.next(timeout=0) is None
+    with pytest.warns(RuntimeWarning, match="all 3 frames.*drop one"):
+        assert subscriber.latest() is None
+    with pytest.warns(RuntimeWarning, match="all 3 frames.*drop one"):
+        assert select.select([subscriber], [], [], 0.01)[0] == []
     for lost in range(2, 5):
         publish()
         assert subscriber.dropped == lost
@@ -328,3 +332,22 @@ def test_memory_is_limited(here):
         view[0] = 1
     with pytest.raises(MemoryError, match="memory_limit"):
         subscriber.next(5)
+
+
+def test_a_dtype_without_a_shape_is_refused(here):
+    for strict in [True, False]:
+        with pytest.raises(ValueError, match="dtype says nothing without a shape"):
+            tenure.Publisher("q", dtype="u8", strict=strict, directory=here)
+    with pytest.raises(ValueError, match="not both"):
+        tenure.Publisher("q", dtype="u8", like=tenure.Tensor((4,), "u8"), directory=here)
+
+
+def test_a_tensor_of_a_file_is_published_as_a_copy(here):
+    np.save(here / "w.npy", np.full(5000, 7, np.uint8))
+    tensor = tenure.open(here / "w.npy")["w"]
+    with tenure.Publisher("any", directory=here) as publisher:
+        subscriber = tenure.subscribe("any", directory=here)
+        for _ in range(3):
+            assert publisher.publish(tensor) == 1
+            frame = subscriber.next(5).tensor
+            assert frame.memory == "shm" and set(frame.tobytes()) == {7}

@@ -27,11 +27,6 @@ impl Patience {
         }
     }
 
-    /// Whether it never ends.
-    pub(crate) fn is_endless(&self) -> bool {
-        matches!(self, Patience::Endless)
-    }
-
     /// What is left of it, and all of it the first time: whoever waits with the same patience for
     /// every frame tells the kernel the same time, which it knows then. `None` is without end.
     pub(crate) fn left(&mut self) -> Option<Duration> {

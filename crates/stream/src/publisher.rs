@@ -156,7 +156,8 @@ impl Publisher {
     /// what is exported of it meanwhile (an array of numpy, say) is to be read only.
     ///
     /// While foreign code has an export of it that can write, an array of numpy from before, a copy
-    /// is published instead: what is published does not change.
+    /// is published instead: what is published does not change. So it is of a mapped file, which
+    /// other processes may cut or write.
     ///
     /// Shared memory is sealed by this, for good: what is mapped for writing stays so, but nobody
     /// can map it for writing any more.

@@ -30,6 +30,7 @@ pub(crate) use builder::ask;
 use connection::{Connection, Welcome};
 pub use frames::Frames;
 use known::KnownSlots;
+pub(crate) use known::look;
 pub(crate) use shelf::Kept;
 use watch::Watch;
 
@@ -166,11 +167,10 @@ impl Subscriber {
 
     /// The next frame, waiting for it at most so long; `None` if none came.
     ///
-    /// While [`Subscriber::held`] frames are all that it may hold, none can come. A call with a
-    /// limit waits all the same, because another thread may drop one. One without
-    /// (`Duration::MAX`, [`Subscriber::frames`]) would wait for ever where this thread has the
-    /// frames, so it is an error at once, unless the subscriber was built to
-    /// [`SubscriberBuilder::wait_when_full`].
+    /// While [`Subscriber::held`] frames are all that it may hold, none can come, so to wait for one
+    /// is an error at once, with and without a limit, unless the subscriber was built to
+    /// [`SubscriberBuilder::wait_when_full`] because another thread drops frames. Only to look
+    /// (`Duration::ZERO`, [`Subscriber::try_next`]) is `None` then.
     ///
     /// # Errors
     /// [`Error::AllHeld`], [`Error::MemoryLimit`], [`Error::Ended`] if the producer closed the stream or died (unless the subscriber was built
@@ -183,7 +183,7 @@ impl Subscriber {
             return self.complete(frame, true, &mut patience);
         }
         loop {
-            let full = patience.is_endless() && self.would_hang();
+            let full = !timeout.is_zero() && self.would_hang();
             // Then only the end of the stream can be here.
             let mut none = Patience::Nothing;
             match self.receive(if full { &mut none } else { &mut patience }) {
@@ -209,7 +209,7 @@ impl Subscriber {
             && self.connection.held() >= self.welcome.credits
     }
 
-    /// Whether to wait without a limit would be to wait for ever.
+    /// Whether to wait would be to wait for what cannot come.
     pub(crate) fn would_hang(&self) -> bool {
         !self.options.wait_when_full && self.is_full()
     }
@@ -232,7 +232,9 @@ impl Subscriber {
     /// It is the newest of those that came. A consumer that has no credit left gets no frames: one
     /// that looks less often than frames are published finds as many as it has credits, and what
     /// was published afterwards is counted in [`Subscriber::dropped`] (see [`Frame::age`]). Those
-    /// passed over are counted in [`Subscriber::skipped`].
+    /// passed over are counted in [`Subscriber::skipped`]. While all frames that may be held are,
+    /// none can be here, which is an error, unless the subscriber was built to
+    /// [`SubscriberBuilder::wait_when_full`].
     ///
     /// ```no_run
     /// # fn draw(_: &tenure_stream::Frame) {}
@@ -259,6 +261,7 @@ impl Subscriber {
                     self.skipped += u64::from(newest.is_some());
                     newest = Some(frame);
                 }
+                Ok(None) if newest.is_none() && self.would_hang() => return Err(self.all_held()),
                 Ok(None) => return Ok(newest),
                 // Said again when there is nothing else to give.
                 Err(_) if newest.is_some() => return Ok(newest),
@@ -271,15 +274,18 @@ impl Subscriber {
     /// Waits at most so long until there may be a frame, and says whether there may.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// [`Error::AllHeld`] as [`Subscriber::next`], and if the system refuses.
     pub fn wait(&self, timeout: Duration) -> Result<bool> {
         self.check_process()?;
         let awaited = self.awaited();
-        let mut patience = Patience::new(timeout);
+        let full = !timeout.is_zero() && self.would_hang();
+        // Then only the end of the stream can be here.
+        let mut patience = if full { Patience::Nothing } else { Patience::new(timeout) };
         loop {
             let left = patience.left().and_then(|left| Timespec::try_from(left).ok());
             let mut fds = [PollFd::new(&awaited, PollFlags::IN)];
             match poll(&mut fds, left.as_ref()) {
+                Ok(0) if full => return Err(self.all_held()),
                 Ok(ready) => return Ok(ready > 0),
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(Error::system("waiting for a frame", errno)),
@@ -317,7 +323,8 @@ impl Subscriber {
 }
 
 impl AsFd for Subscriber {
-    /// Readable when there may be a frame. It stays the same as long as the subscriber lives, and is
+    /// Readable when there may be a frame, which is not while all frames that may be held are: ask
+    /// [`Subscriber::is_full`] before waiting for it. It stays the same as long as the subscriber lives, and is
     /// not to be read from. Of a subscriber that follows it stays readable while there is no
     /// producer.
     fn as_fd(&self) -> BorrowedFd<'_> {

@@ -34,10 +34,15 @@ fn a_wait_that_cannot_end_is_an_error() {
         assert!(words.contains(part), "{words}");
     }
     assert!(is_full(&subscriber.frames().next().unwrap().unwrap_err()));
-    // What does not wait without end has not been asked for what cannot be.
+    // With a limit too, and at once.
+    let began = std::time::Instant::now();
+    assert!(is_full(&subscriber.next(Duration::from_secs(60)).unwrap_err()));
+    assert!(is_full(&subscriber.wait(Duration::from_secs(60)).unwrap_err()));
+    assert!(is_full(&subscriber.latest().unwrap_err()));
+    assert!(began.elapsed() < Duration::from_secs(30));
+    // Whoever only looks has not been promised anything.
     assert!(subscriber.try_next().unwrap().is_none());
-    assert!(subscriber.latest().unwrap().is_none());
-    assert!(subscriber.next(Duration::from_millis(1)).unwrap().is_none());
+    assert!(subscriber.is_full());
     // A view counts as long as it lives.
     let view = held.pop().unwrap().into_tensor();
     assert!(is_full(&subscriber.next(Duration::MAX).unwrap_err()));
@@ -66,7 +71,7 @@ fn another_thread_may_drop_frames() {
     let mut publisher = stage.words("s", 8);
     let builder = stage.subscriber("s");
     let mut patient = builder.clone().wait_when_full(true).open().unwrap();
-    let mut limited = builder.open().unwrap();
+    let mut limited = builder.wait_when_full(true).open().unwrap();
     for sequence in 0..3 {
         publish(&mut publisher, sequence).unwrap();
     }

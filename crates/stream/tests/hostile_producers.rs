@@ -105,6 +105,24 @@ fn memory_is_looked_at_before_it_is_mapped() {
 }
 
 #[test]
+fn memory_that_is_refused_costs_one_frame() {
+    let liar = Liar::new();
+    let good = sealed(4096);
+    let good = good.descriptor().unwrap();
+    let wrong = tempfile::tempfile().unwrap();
+    wrong.set_len(4096).unwrap();
+    let (mut subscriber, socket) = liar.welcome();
+    for _ in 0..5 {
+        assert!(raw::send(&socket, &frame(4096), &[wrong.as_fd()]));
+        let refused = subscriber.next(stage::SOON).unwrap_err();
+        assert!(matches!(refused, Error::Packet { fault: Fault::Memory { .. }, .. }), "{refused}");
+        assert_eq!(subscriber.held(), 0);
+        assert!(raw::send(&socket, &frame(4096), &[good]));
+        assert_eq!(subscriber.next(stage::SOON).unwrap().unwrap().shape(), [4096]);
+    }
+}
+
+#[test]
 fn descriptors_are_counted() {
     let liar = Liar::new();
     let good = sealed(4096);

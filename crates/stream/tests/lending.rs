@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
+use tenure_layout::Layout;
+use tenure_memory::open_file;
 use tenure_stream::Meta;
-use tenure_tensor::{PixelFormat, Region, Tensor, TensorMemory};
+use tenure_tensor::{DType, PixelFormat, Region, Tensor, TensorDyn, TensorMemory};
 
 #[path = "common/stage.rs"]
 mod stage;
@@ -144,4 +146,22 @@ fn a_tensor_can_be_lent_again_to_one_who_just_gave_it_back() {
         publisher.serve().unwrap();
         tensor.map().is_ok()
     });
+}
+
+#[test]
+fn a_mapped_file_is_published_as_a_copy() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("files").open().unwrap();
+    let mut subscriber = stage.subscriber("files").open().unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), [7; 5000]).unwrap();
+    let buffer = open_file(file.path()).unwrap();
+    let layout = Layout::contiguous(DType::U8, &[5000]).unwrap();
+    let mapped = TensorDyn::from_buffer(buffer, layout).unwrap();
+    for round in 0..3 {
+        assert_eq!(publisher.publish_tensor(&mapped, Meta::new()).unwrap().consumers, 1);
+        let frame = subscriber.next(SOON).unwrap().unwrap();
+        assert_eq!((frame.sequence(), frame.memory()), (round, TensorMemory::Shm));
+        assert_eq!(frame.typed::<u8>().unwrap().map_read().unwrap().as_slice(), [7; 5000]);
+    }
 }

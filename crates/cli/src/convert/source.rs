@@ -1,6 +1,6 @@
 //! The picture that is converted, from a file of any known sort or from a camera.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use tenure::image::{self, codec};
@@ -52,6 +52,15 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Problem> {
 }
 
 fn decode(path: &Path, bytes: &[u8]) -> Result<TensorDyn, Problem> {
+    if codec::more_follow(bytes) {
+        // Whether or not anybody reads it.
+        let _ = writeln!(
+            anstream::stderr(),
+            "note: {} has more pictures after the first, which is the one that is taken; `tenure \
+             run` publishes all of them",
+            path.display()
+        );
+    }
     let path = path.to_owned();
     codec::decode(bytes, HEAP).map_err(|cause| match cause {
         image::Error::NoPicture { .. } => Problem::NoPicture { path, cause },

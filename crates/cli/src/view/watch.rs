@@ -86,6 +86,7 @@ impl Watches {
         let subscriber = Subscriber::builder(name)
             .credits(CREDITS)
             .answer_within(Duration::from_secs(1))
+            .wait_when_full(true)
             .open()
             .map_err(|error| error.to_string())?;
         let mut open = locked(&self.open);

@@ -98,7 +98,7 @@ pub(crate) fn entry(name: String, head: &[u8], size: u64) -> Result<Entry> {
 }
 
 /// What elements are, and the order of their bytes: numbers, or blocks of what tensors do not have
-/// (complex numbers, times, text). Objects of Python are neither.
+/// (times, text). Objects of Python are neither, and complex numbers would be taken for bytes.
 fn elements(descr: &str) -> Result<(Elements, Order)> {
     let unknown = match dtype(descr) {
         Ok((dtype, order)) => return Ok((Elements::Plain(dtype), order)),
@@ -112,7 +112,11 @@ fn elements(descr: &str) -> Result<(Elements, Order)> {
         _ => return Err(unknown),
     };
     let blocks = match kind {
-        "i" | "u" | "f" | "c" | "m" | "M" | "S" | "V" => Ok(Elements::blocks(descr, 1, size)),
+        "c" => Err(damaged(&format!(
+            "has complex elements, `{descr}`, which tensors do not have: save pairs of floats, \
+             a.view(a.real.dtype).reshape(*a.shape, 2)"
+        ))),
+        "i" | "u" | "f" | "m" | "M" | "S" | "V" => Ok(Elements::blocks(descr, 1, size)),
         // Four bytes for a character.
         "U" => size.checked_mul(4).map(|size| Elements::blocks(descr, 1, size)).ok_or(unknown),
         _ => Err(unknown),

@@ -1,6 +1,7 @@
 //! Bytes of another raw buffer: to be read only, or lent until the last handle is gone.
 #![expect(unsafe_code, reason = "promises what the buffer below promises")]
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -106,6 +107,10 @@ unsafe impl RawMemory for Window {
 
     fn intact(&self) -> Result<()> {
         self.home.intact()
+    }
+
+    fn resident(&self, range: Range<usize>) -> Option<usize> {
+        self.home.resident(range)
     }
 
     fn borrowed(&self) -> bool {

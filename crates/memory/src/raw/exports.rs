@@ -2,23 +2,25 @@
 //!
 //! DLPack's read-only flag, `const` in C and Python's read-only buffers bind nobody: torch writes.
 //! Memory files are shared with other processes that must not see it, and are often mapped for
-//! reading only, where a write is a signal. So [`Access::ExportRead`] of a memory file gives the
-//! address of *other*, private pages of the same file: they show the same bytes, and a write
-//! changes a copy of a page.
+//! reading only, where a write is a signal. A mapped file is read by guards of this process. So
+//! [`Access::ExportRead`] of a memory file or a file gives the address of *other*, private pages of
+//! it: they show the same bytes, and a write changes a copy of a page.
 //!
 //! Decisions:
 //! - Guards, kernels and copies of this process never use these pages. A foreign write cannot
 //!   change a byte under a Rust `&[T]`, and whoever never exports has nothing of this: no mapping,
 //!   no test beyond one of the access, which is a constant there.
 //! - Every window over the memory has pages of its own while exports of it exist: two subscribers
-//!   of one process do not see each other's writes. Exports of one tensor share them: a write is
-//!   seen there until the last of them is gone.
+//!   of one process do not see each other's writes, nor does whoever opens a file another time.
+//!   Exports of one tensor share them: a write is seen there until the last of them is gone.
 //! - Then what was written is dropped, and the pages wait with the owner of the memory for the
 //!   next export, which saves mapping and faults.
 //! - Where the kernel has no private pages (DMA-BUF, huge pages of its reserve) an export of
 //!   memory that must not be written is a copy.
 //! - Where the kernel cannot promise memory for private pages (overcommit mode 2), an export of
-//!   memory mapped for reading shows the mapping itself, as if this file did not exist.
+//!   a memory file mapped for reading shows the mapping itself, as if this module did not exist.
+//! - Heap of others that is to be read only (`bytes` of Python) is exported as it is: whoever made
+//!   it decided that nobody writes, and a copy of each export would be one too many.
 #![expect(unsafe_code, reason = "copies bytes that are held, and counts up from an address")]
 
 use std::ops::Range;
@@ -28,6 +30,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 
 use super::{CpuAddress, RawBuffer};
+use crate::bus::Watch;
 use crate::ledger::Loan;
 use crate::mapping::Mapping;
 use crate::{Access, Error, Result, TensorMemory};
@@ -43,12 +46,31 @@ pub(super) struct Exports(Mutex<Option<Box<State>>>);
 struct State {
     lent: Option<Lent>,
     /// Clean pages that nobody uses, of whoever owns the memory: windows take them from there.
-    spare: SmallVec<[Mapping; MOST_SPARE]>,
+    spare: SmallVec<[Pages; MOST_SPARE]>,
+}
+
+/// Private pages.
+struct Pages {
+    // Dropped in this order: nobody watches an address that is no longer ours.
+    /// Of a file, which others may cut.
+    watch: Option<Watch>,
+    mapping: Mapping,
+}
+
+impl Pages {
+    fn of(mapping: Mapping) -> Pages {
+        Pages { watch: None, mapping }
+    }
+
+    /// Whether the file was cut, and pages replaced by others.
+    fn lost(&self) -> bool {
+        self.watch.as_ref().is_some_and(Watch::lost)
+    }
 }
 
 /// Pages that exports use.
 struct Lent {
-    pages: Mapping,
+    pages: Pages,
     /// Whether they are a copy, and not the file's until they are written.
     copied: bool,
     exports: usize,
@@ -88,27 +110,37 @@ impl RawBuffer {
         if range.is_empty() {
             return Ok(None);
         }
+        let file = owner.memory() == TensorMemory::File;
+        if file {
+            // As for every other access: an error once bytes are known to be gone.
+            owner.core().memory.begin(Access::ExportRead)?;
+            owner.core().memory.end(Access::ExportRead);
+        }
         let mut state = self.core().exports.lock();
         let state = state.get_or_insert_default();
         if let Some(lent) = &mut state.lent {
+            if lent.pages.lost() {
+                return Err(Error::Truncated);
+            }
             lent.exports += 1;
             lent.range = lent.range.start.min(range.start)..lent.range.end.max(range.end);
-            return Ok(Some(lent.pages.address()));
+            return Ok(Some(lent.pages.mapping.address()));
         }
         let spare = match std::ptr::eq(owner, self) {
             true => state.spare.pop(),
             false => owner.core().exports.lock().as_mut().and_then(|state| state.spare.pop()),
         };
-        let pages = match spare {
+        let pages = match spare.filter(|pages| !pages.lost()) {
             Some(pages) => pages,
-            None if copied => owner.copied_pages()?,
+            None if copied => Pages::of(owner.copied_pages()?),
+            None if file => owner.file_pages()?,
             None => match Mapping::private_aligned(owner.own_descriptor()?, owner.size()) {
-                Ok(pages) => pages,
+                Ok(pages) => Pages::of(pages),
                 Err(_) if !owner.writable() => return Ok(None),
                 Err(errno) => return Err(Error::system("mapping pages for an export", errno)),
             },
         };
-        let address = pages.address();
+        let address = pages.mapping.address();
         state.lent = Some(Lent { pages, copied, exports: 1, range: range.clone() });
         Ok(Some(address))
     }
@@ -131,9 +163,19 @@ impl RawBuffer {
         let unwritten = || !core.writable || core.ledger.has(Access::Publish);
         match core.kind {
             TensorMemory::Shm if !core.maintained => Some((owner, false)),
+            TensorMemory::File => Some((owner, false)),
             TensorMemory::Shm | TensorMemory::Dma if unwritten() => Some((owner, true)),
             _ => None,
         }
+    }
+
+    /// Pages of a file, which stays what was mapped or reads as zeros, as in its own mapping.
+    fn file_pages(&self) -> Result<Pages> {
+        let fd = self.own_descriptor()?;
+        let mapping = Mapping::private(fd, self.size())
+            .map_err(|errno| Error::system("mapping the file for an export", errno))?;
+        let watch = Some(Watch::new(&mapping, fd, true)?);
+        Ok(Pages { watch, mapping })
     }
 
     fn copied_pages(&self) -> Result<Mapping> {
@@ -151,7 +193,7 @@ impl RawBuffer {
     pub(super) fn end_export(&self, address: NonNull<u8>) -> bool {
         let mut state = self.core().exports.lock();
         let Some(place) = state.as_mut().map(|state| &mut state.lent) else { return false };
-        let Some(lent) = place.as_mut().filter(|lent| lent.pages.contains(address)) else {
+        let Some(lent) = place.as_mut().filter(|lent| lent.pages.mapping.contains(address)) else {
             return false;
         };
         lent.exports -= 1;
@@ -159,7 +201,8 @@ impl RawBuffer {
         // What follows takes time.
         drop(state);
         if let Some(Lent { pages, copied: false, range, .. }) = over
-            && pages.forget_writes(range).is_ok()
+            && !pages.lost()
+            && pages.mapping.forget_writes(range).is_ok()
         {
             let mut state = self.owner().core().exports.lock();
             let state = state.get_or_insert_default();

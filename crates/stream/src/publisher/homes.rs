@@ -13,6 +13,7 @@ use tenure_tensor::wire::Description;
 use tenure_tensor::{Sharing, TensorDyn};
 
 use super::claimed::Ready;
+use crate::subscriber::look;
 use crate::wire::{LONGEST_DESCRIPTION, MOST_MEMORIES};
 use crate::{Error, Result, Spec};
 
@@ -142,11 +143,20 @@ pub(super) fn check_shareable(memories: &[Arc<RawBuffer>]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a tensor can only be published as a copy: foreign code may write to it at any time, or
-/// it is what was left of a slot that is published.
+/// Whether consumers would refuse the memory: a file, which others may cut or write.
+fn is_refused(raw: &RawBuffer) -> bool {
+    match raw.memory() {
+        // Sealed before it is sent.
+        TensorMemory::Shm | TensorMemory::Dma => false,
+        _ => raw.descriptor().is_ok_and(|fd| look(fd).is_err()),
+    }
+}
+
+/// Whether a tensor can only be published as a copy: foreign code may write to it at any time, it
+/// is what was left of a slot that is published, or consumers take no such memory.
 pub(super) fn needs_copy(memories: &[Arc<RawBuffer>], hold: &Result<Borrowed>) -> bool {
     match hold {
-        Ok(_) => memories.iter().any(|raw| raw.is_parted()),
+        Ok(_) => memories.iter().any(|raw| raw.is_parted() || is_refused(raw)),
         Err(Error::Memory(MemoryError::Busy { held, .. })) => *held == Access::ExportWrite,
         Err(_) => false,
     }

@@ -93,8 +93,8 @@ impl SubscriberBuilder {
     }
 
     /// Waits for the next frame also while all credits are held, as long as the call allows: for
-    /// programs that drop frames in another thread or task. Without this, to wait without a limit
-    /// for a frame that cannot come is [`Error::AllHeld`].
+    /// programs that drop frames in another thread or task. Without this, to wait for a frame that
+    /// cannot come is [`Error::AllHeld`].
     pub fn wait_when_full(mut self, wait: bool) -> SubscriberBuilder {
         self.wait_when_full = wait;
         self

@@ -210,7 +210,7 @@ fn take_memories(
 }
 
 /// What keeps others from writing to the memory; an error if it is none that streams have.
-pub(super) fn look(fd: BorrowedFd<'_>) -> Result<Guarded, Fault> {
+pub(crate) fn look(fd: BorrowedFd<'_>) -> Result<Guarded, Fault> {
     let wrong = |found: &dyn std::fmt::Display| Fault::Memory { found: found.to_string() };
     match recognise(fd).map_err(|error| wrong(&error))? {
         TensorMemory::Shm => {

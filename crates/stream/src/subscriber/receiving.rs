@@ -124,6 +124,11 @@ impl Subscriber {
     ) -> Result<Option<Frame>> {
         let mut taken = match self.known.tensor(&head, description, descriptors) {
             Ok(taken) => taken,
+            // Memory that the producer should not have used: other frames are in other memory.
+            Err(Refused::Fault(fault @ (Fault::Memory { .. } | Fault::Unsealed { .. }))) => {
+                held.set_unknown();
+                return self.refuse(fault, false);
+            }
             Err(Refused::Fault(fault)) => return self.refuse(fault, true),
             Err(Refused::Description(error)) => {
                 self.hang_up();
@@ -147,7 +152,8 @@ impl Subscriber {
         })))
     }
 
-    /// A packet that makes no sense. Whoever sends one will send others: nothing more is heard.
+    /// A packet that is not taken. A producer that sends one without sense will send others: nothing
+    /// more is heard then.
     fn refuse(&mut self, fault: Fault, hopeless: bool) -> Result<Option<Frame>> {
         if hopeless {
             self.hang_up();

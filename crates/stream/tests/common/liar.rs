@@ -75,8 +75,10 @@ impl Liar {
         let lost = |error: &Error| {
             matches!(
                 error,
-                Error::Packet { fault: Fault::DescriptorsLost, .. }
-                    | Error::MemoryLimit { .. }
+                Error::Packet {
+                    fault: Fault::DescriptorsLost | Fault::Memory { .. } | Fault::Unsealed { .. },
+                    ..
+                } | Error::MemoryLimit { .. }
                     | Error::Memory(tenure_memory::Error::Sparse { .. })
             )
         };

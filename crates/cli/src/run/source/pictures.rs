@@ -1,4 +1,5 @@
 //! Picture files: one that stays, or those of a folder in turn, each decoded straight into its slot.
+//! Videos of a folder are shown picture by picture.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use tenure::image::codec;
 use tenure::stream::Publisher;
 use tenure::{TensorDyn, TensorMemory};
 
+use super::motion::MotionJpeg;
 use super::{Source, Taken, Tensor, decode};
 use crate::run::Problem;
 use crate::run::pace::Pace;
@@ -21,6 +23,9 @@ pub(super) struct Pictures {
     still: Option<TensorDyn>,
     /// The next to show.
     at: usize,
+    /// The video that is shown, of which more pictures come.
+    video: Option<MotionJpeg>,
+    fps: f64,
     pace: Pace,
     once: bool,
 }
@@ -31,7 +36,7 @@ impl Pictures {
         if path.is_dir() {
             files = pictures_of(path)?;
             still = None;
-            about = format!("{}, {} pictures", path.display(), files.len());
+            about = format!("{}, {} files", path.display(), files.len());
         } else {
             let picture = codec::decode(&read(path)?, Some(TensorMemory::Shm))
                 .map_err(|cause| Problem::Picture { path: path.to_owned(), cause })?;
@@ -39,7 +44,7 @@ impl Pictures {
             still = Some(picture);
             about = format!("{}, one picture", path.display());
         }
-        Ok(Pictures { about, files, still, at: 0, pace: Pace::new(fps), once })
+        Ok(Pictures { about, files, still, at: 0, video: None, fps, pace: Pace::new(fps), once })
     }
 }
 
@@ -49,7 +54,7 @@ fn pictures_of(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
     let mut files = vec![];
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        if path.is_file() && codec::FileFormat::of_name(&path).is_ok() {
+        if path.is_file() && (codec::FileFormat::of_name(&path).is_ok() || is_video(&path)) {
             files.push(path);
         }
     }
@@ -60,12 +65,25 @@ fn pictures_of(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
     Ok(files)
 }
 
+/// Whether a file is a video by its name.
+fn is_video(path: &Path) -> bool {
+    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
+    ending.is_some_and(|ending| ending == "mjpeg" || ending == "mjpg")
+}
+
 impl Source for Pictures {
     fn about(&self) -> String {
         self.about.clone()
     }
 
     fn next(&mut self, frames: &mut Publisher, stop: &Stop) -> Result<Option<Taken>, Problem> {
+        if let Some(video) = &mut self.video {
+            match video.next(frames, stop)? {
+                None if stop.is_over() => return Ok(None),
+                None => self.video = None,
+                taken => return Ok(taken),
+            }
+        }
         if self.once && self.at == self.files.len() {
             return Ok(None);
         }
@@ -76,6 +94,14 @@ impl Source for Pictures {
         let Some(path) = self.files.get(self.at % self.files.len().max(1)) else {
             return Ok(None);
         };
+        let next = if self.once { self.at + 1 } else { (self.at + 1) % self.files.len() };
+        if self.still.is_none()
+            && let Some(mut video) = MotionJpeg::open(path, self.fps, true)?
+        {
+            let taken = video.next(frames, stop)?;
+            (self.video, self.at) = (Some(video), next);
+            return Ok(taken);
+        }
         let tensor = match &self.still {
             Some(picture) => Tensor::Brought(picture.share()),
             None => {
@@ -84,7 +110,7 @@ impl Source for Pictures {
                 Tensor::Filled(picture.map_err(failed)?)
             }
         };
-        self.at = if self.once { self.at + 1 } else { (self.at + 1) % self.files.len() };
+        self.at = next;
         Ok(Some(Taken { tensor, timestamp, missed: 0 }))
     }
 }

@@ -16,7 +16,9 @@ pub(super) struct Other {
 
 impl Other {
     pub(super) fn open(name: &str) -> Result<Other, Problem> {
-        Ok(Other { subscriber: Subscriber::builder(name).credits(CREDITS).open()? })
+        Ok(Other {
+            subscriber: Subscriber::builder(name).credits(CREDITS).wait_when_full(true).open()?,
+        })
     }
 }
 
