@@ -145,5 +145,9 @@ impl fmt::Debug for Bridge {
 }
 
 pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let work = move || {
+        tenure_memory::prepare_thread();
+        work();
+    };
     thread::Builder::new().name(name.to_owned()).spawn(work).map_err(Error::Thread)
 }

@@ -24,6 +24,7 @@ use std::sync::atomic::{
 };
 
 pub use handler::ensure_sigbus_handler;
+pub(crate) use handler::unblock;
 
 use self::turn::Turn;
 use crate::Result;
