@@ -7,6 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use tenure_memory::Process;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::sample::{Sample, SampleKind};
 use zenoh::{Session, Wait};
@@ -38,14 +39,17 @@ pub(crate) fn locked<T>(shown: &Shown<T>) -> MutexGuard<'_, T> {
 /// # Ok::<(), tenure_bridge::Error>(())
 /// ```
 pub struct Bridge {
-    session: Session,
+    /// There until dropped.
+    session: Option<Session>,
+    id: String,
+    process: Process,
     stop: Arc<AtomicBool>,
     board: Arc<Board>,
     budget: Arc<Budget>,
-    events: Sender<Event>,
+    events: Option<Sender<Event>>,
     thread: Option<JoinHandle<()>>,
     /// Tells others that this bridge is there, so that they know what it does not have any more.
-    _here: Option<LivelinessToken>,
+    here: Option<LivelinessToken>,
 }
 
 /// What can be seen from outside.
@@ -78,10 +82,11 @@ impl Bridge {
         let (sender, events) = channel();
         let heard = sender.clone();
         let (all, keys) = (plan.keys.all(), plan.keys.clone());
+        let own = id.clone();
         let hear = move |sample: Sample| {
             let Some(said) = keys.read(sample.key_expr().as_str()) else { return };
             let (Said::Bridge(who) | Said::Stream(Token { id: who, .. })) = &said;
-            if *who != id {
+            if *who != own {
                 // Nobody listens any more when the bridge ends.
                 let _ = heard.send(Event::Said(said, sample.kind() == SampleKind::Put));
             }
@@ -106,12 +111,13 @@ impl Bridge {
         let manager = Manager::new(&session, plan, watch, &stop, &board);
         let thread = spawn("tenure-bridge", move || manager.run(&events))?;
         let thread = Some(thread);
-        Ok(Bridge { session, stop, board, budget, events: sender, thread, _here: here })
+        let (session, events, process) = (Some(session), Some(sender), Process::current());
+        Ok(Bridge { session, id, process, stop, board, budget, events, thread, here })
     }
 
     /// The id by which others know this bridge.
     pub fn id(&self) -> String {
-        self.session.zid().to_string()
+        self.id.clone()
     }
 
     /// What is carried, what is repeated, and what others have.
@@ -128,10 +134,20 @@ impl Bridge {
 
 impl Drop for Bridge {
     fn drop(&mut self) {
+        if !self.process.is_current() {
+            // Its threads, and those of the network, are in the process that this one was forked off:
+            // there is nobody to tell, and what they had locked stays locked.
+            std::mem::forget((self.here.take(), self.session.take()));
+            return std::mem::forget((self.events.take(), self.thread.take()));
+        }
         self.stop.store(true, Ordering::Relaxed);
-        let _ = self.events.send(Event::Stop);
+        if let Some(events) = self.events.take() {
+            let _ = events.send(Event::Stop);
+        }
         // Whoever waits for the network is told that there is none any more.
-        let _ = self.session.close().wait();
+        if let Some(session) = &self.session {
+            let _ = session.close().wait();
+        }
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -145,5 +161,9 @@ impl fmt::Debug for Bridge {
 }
 
 pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let work = move || {
+        tenure_memory::prepare_thread();
+        work();
+    };
     thread::Builder::new().name(name.to_owned()).spawn(work).map_err(Error::Thread)
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::io::Errno;
+use tenure_memory::Process;
 
 use crate::bridge::spawn;
 
@@ -23,6 +24,7 @@ const NO_DIRECTORY: Duration = Duration::from_secs(1);
 pub(crate) struct Watch {
     over: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
+    process: Process,
 }
 
 impl Watch {
@@ -35,12 +37,16 @@ impl Watch {
         let watching =
             Watching { directory: directory.to_owned(), inotify, over: Arc::clone(&over) };
         let thread = spawn("tenure-watch", move || watching.run(&changed)).ok()?;
-        Some(Watch { over, thread: Some(thread) })
+        Some(Watch { over, thread: Some(thread), process: Process::current() })
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
+        if !self.process.is_current() {
+            // The thread is in the process that this one was forked off, and goes on there.
+            return std::mem::forget(self.thread.take());
+        }
         let _ = rustix::io::write(&*self.over, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use tenure_memory::Process;
 
 use crate::kernel;
 use crate::kernel::structures::{CAPTURE, CAPTURE_PLANES, Capability, text};
@@ -29,6 +30,9 @@ pub(crate) struct Device {
     pub(crate) identity: Identity,
     /// The kind of queue: planes in one buffer, or maybe in several.
     pub(crate) kind: u32,
+    /// Who opened it. A process that was forked off has the same descriptor, and must not stop or
+    /// give back what is the other's.
+    pub(crate) process: Process,
 }
 
 const VIDEO_CAPTURE: u32 = 1;
@@ -104,7 +108,13 @@ impl Device {
         let (fd, capability) = ask(path)?;
         let kind = queue_kind(&capability)
             .map_err(|found| Error::NotACamera { path: path.to_owned(), found })?;
-        Ok(Device { fd, path: path.to_owned(), identity: identity(&capability), kind })
+        Ok(Device {
+            fd,
+            path: path.to_owned(),
+            identity: identity(&capability),
+            kind,
+            process: Process::current(),
+        })
     }
 
     /// What the driver said, in words.

@@ -73,7 +73,7 @@ impl Requested {
     /// Gives the buffers back, once. Kernels before 5.0 refuse while any is mapped; it is then
     /// tried again when the last frame is gone.
     fn release(&self) {
-        if self.released.load(Ordering::Acquire) {
+        if self.released.load(Ordering::Acquire) || !self.device.process.is_current() {
             return;
         }
         let (kind, memory) = (self.device.kind, self.memory);
@@ -241,6 +241,9 @@ impl Session {
 
     /// The stream is gone: the driver gets nothing any more.
     pub(crate) fn close(&self) {
+        if !self.device.process.is_current() {
+            return;
+        }
         // A device that is gone has stopped.
         let _ = self.stop();
         self.requested.release();
@@ -322,6 +325,9 @@ impl Session {
     }
 
     fn give_back(&self, index: usize) {
+        if !self.device.process.is_current() {
+            return;
+        }
         let mut state = self.state();
         if let Some(at) = state.at.get_mut(index) {
             *at = At::Idle;

@@ -36,9 +36,11 @@ impl Worker {
         device: &dyn Device,
     ) -> Result<Worker> {
         let (jobs, received) = channel();
-        let started = thread::Builder::new()
-            .name(format!("tenure-gpu-{}", properties.id))
-            .spawn(move || work(&received));
+        let started =
+            thread::Builder::new().name(format!("tenure-gpu-{}", properties.id)).spawn(move || {
+                tenure_memory::prepare_thread();
+                work(&received);
+            });
         match started {
             Ok(_) => Ok(Worker { jobs: Some(jobs), generation: process::generation() }),
             Err(cause) => {

@@ -19,6 +19,14 @@ impl Origin {
         return Origin { process: std::process::id() };
     }
 
+    /// How often the process was forked off, as far as that is known.
+    pub(crate) fn forks(self) -> usize {
+        #[cfg(linux_like)]
+        return self.process.forks() as usize;
+        #[cfg(not(linux_like))]
+        return 0;
+    }
+
     /// Whether this still is that process, and not one that was forked off it.
     pub(crate) fn is_here(self) -> bool {
         #[cfg(linux_like)]

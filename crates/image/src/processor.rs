@@ -259,7 +259,8 @@ impl ImageProcessor {
         Ok(ChosenImage::new(image, engine, &refusals))
     }
 
-    /// The engine that would convert pictures of this kind: asked with a small one.
+    /// The engine that would convert pictures of this kind: asked with a small one, as a source and a
+    /// destination, and where it cannot be a destination, as a source of RGB.
     fn worker(
         &self,
         width: usize,
@@ -270,9 +271,15 @@ impl ImageProcessor {
         let memory = Some(TensorMemory::Mem);
         let (width, height) = (width.min(SMALL), height.min(SMALL));
         let source = self.image_in(width, height, format, dtype, memory)?;
-        let destination = self.image_in(width, height, format, dtype, memory)?;
-        let job = Job::new(&source, &destination, &Convert::new());
-        Ok(job.and_then(|job| self.engine_for(&job)).ok())
+        let rgb = (PixelFormat::Rgb, DType::U8);
+        for (format, dtype) in [(format, dtype), rgb] {
+            let destination = self.image_in(width, height, format, dtype, memory)?;
+            let job = Job::new(&source, &destination, &Convert::new());
+            if let Ok(engine) = job.and_then(|job| self.engine_for(&job)) {
+                return Ok(Some(engine));
+            }
+        }
+        Ok(None)
     }
 
     fn image_in(
@@ -285,8 +292,8 @@ impl ImageProcessor {
     ) -> Result<TensorDyn> {
         let own =
             memory.and_then(|memory| self.engines.iter().find_map(|own| own.allocator(memory)));
-        let imported = memory == Some(TensorMemory::Dma)
-            && self.engines.iter().any(|engine| engine.imports());
+        let imported =
+            memory == Some(TensorMemory::Dma) && self.engines.iter().any(|engine| engine.imports());
         let stride = if imported { stride_for_import(format, dtype, width, height)? } else { None };
         Ok(match own {
             Some(own) => TensorDyn::image_in(own, width, height, format, dtype, stride, None)?,

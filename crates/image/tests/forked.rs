@@ -120,3 +120,21 @@ fn a_fork_in_the_middle_of_work_does_no_harm() {
         });
     });
 }
+
+#[test]
+fn a_fork_while_another_thread_makes_the_first_processor() {
+    child::alone("a_fork_while_another_thread_makes_the_first_processor", || {
+        for round in 0..60 {
+            // The first processor of a process is made once, so each try is in one of its own.
+            in_child(|| {
+                let making = std::thread::spawn(|| std::mem::forget(processor(None)));
+                let begin = std::time::Instant::now();
+                while begin.elapsed() < std::time::Duration::from_micros(round * 10) {}
+                in_child(|| {
+                    converted(&processor(None), &source());
+                });
+                making.join().unwrap();
+            });
+        }
+    });
+}

@@ -24,8 +24,9 @@ use std::sync::atomic::{
 };
 
 pub use handler::ensure_sigbus_handler;
+pub(crate) use handler::unblock;
 
-use self::turn::Turn;
+pub(crate) use self::turn::Turn;
 use crate::Result;
 use crate::descriptor::huge_page;
 use crate::mapping::{Mapping, page_size};

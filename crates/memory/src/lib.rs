@@ -49,6 +49,7 @@ mod spaces;
 pub mod statistics;
 mod sync;
 mod tensor_memory;
+mod thread;
 pub mod tlsf;
 
 #[cfg(linux_like)]
@@ -98,6 +99,7 @@ pub use rows::Rows;
 pub use space::{DeviceVendor, DlDevice, LogicalMemorySpace};
 pub use spaces::{allocator_in, allocator_on, announce, carrier_for};
 pub use tensor_memory::TensorMemory;
+pub use thread::prepare_thread;
 
 #[cfg(linux_like)]
 pub use bus::ensure_sigbus_handler;

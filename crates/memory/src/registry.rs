@@ -5,7 +5,7 @@
 //! mutable slices of one page at two addresses.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::ledger::Ledger;
 use crate::{BufferIdentity, RawBuffer, WeakIdentity};
@@ -19,7 +19,7 @@ pub struct ObjectKey {
     pub inode: u64,
 }
 
-struct Known {
+pub(crate) struct Known {
     ledger: Weak<Ledger>,
     identity: WeakIdentity,
     /// Mappings to use again: one for reading only, one for writing.
@@ -29,8 +29,17 @@ struct Known {
 
 static KNOWN: Mutex<Option<HashMap<ObjectKey, Known>>> = Mutex::new(None);
 
+pub(crate) type Locked = MutexGuard<'static, Option<HashMap<ObjectKey, Known>>>;
+
+/// What is known. A process that forks has it meanwhile.
+pub(crate) fn locked() -> Locked {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn with<T>(work: impl FnOnce(&mut HashMap<ObjectKey, Known>) -> T) -> T {
-    work(KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+    #[cfg(linux_like)]
+    crate::process::register();
+    work(locked().get_or_insert_default())
 }
 
 /// Ledger and identity for an allocation, shared with every other mapping of the same object.

@@ -60,8 +60,8 @@ impl SlotMemory {
     /// parted before and still exist get a copy of the bytes first.
     ///
     /// # Errors
-    /// [`crate::Error::Busy`] if somebody holds bytes of another mapping, and if there is no memory
-    /// for the copy.
+    /// [`crate::Error::Busy`] if somebody holds bytes of another mapping,
+    /// [`crate::Error::OutOfMemory`] if there is no memory for the copy.
     pub fn open(&self, window: &RawBuffer) -> Result<()> {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(home) = left.last() {
@@ -88,7 +88,7 @@ impl SlotMemory {
     ///
     /// # Errors
     /// [`crate::Error::Busy`] if a copy or a device uses bytes of the window or they are published
-    /// otherwise; and if the kernel cannot do it: only since Linux 5.13, and only for memory files
+    /// otherwise; [`crate::Error::OutOfMemory`] without room for the private copy; and if the kernel cannot do it: only since Linux 5.13, and only for memory files
     /// of ordinary pages. Nothing has changed then.
     pub fn part(&self, window: &RawBuffer) -> Result<SlotMemory> {
         let raw = window.part(&self.home)?;

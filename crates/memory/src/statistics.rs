@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::TensorMemory;
 
@@ -60,6 +60,13 @@ static COUNTERS: [Counters; TensorMemory::COUNT] = [const {
 static NEXT: AtomicU64 = AtomicU64::new(0);
 static LIVE: Mutex<BTreeMap<u64, Live>> = Mutex::new(BTreeMap::new());
 
+pub(crate) type Locked = MutexGuard<'static, BTreeMap<u64, Live>>;
+
+/// The books. A process that forks has them meanwhile.
+pub(crate) fn locked() -> Locked {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Use of `memory` by this process. Memory kept in pools counts as allocated.
 pub fn usage(memory: TensorMemory) -> Usage {
     let counters = &COUNTERS[memory as usize];
@@ -74,8 +81,7 @@ pub fn usage(memory: TensorMemory) -> Usage {
 /// Every allocation that exists, largest first. What a program prints when it should hold
 /// nothing any more.
 pub fn report() -> Vec<Live> {
-    let mut all: Vec<Live> =
-        LIVE.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+    let mut all: Vec<Live> = locked().values().cloned().collect();
     all.sort_by_key(|live| (std::cmp::Reverse(live.bytes), live.id));
     all
 }
@@ -98,6 +104,8 @@ impl Record {
         bytes: usize,
         name: Option<Arc<str>>,
     ) -> Record {
+        #[cfg(linux_like)]
+        crate::process::register();
         let counters = &COUNTERS[memory as usize];
         let live = counters.live.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         counters.peak.fetch_max(live, Ordering::Relaxed);
@@ -106,7 +114,7 @@ impl Record {
         let named = AtomicBool::new(name.is_some());
         let entry = Live { id, memory, bytes, name };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        LIVE.lock().unwrap_or_else(PoisonError::into_inner).insert(number, entry);
+        locked().insert(number, entry);
         Record { number, memory, bytes, named }
     }
 
@@ -116,7 +124,7 @@ impl Record {
             return;
         }
         self.named.store(name.is_some(), Ordering::Relaxed);
-        let mut all = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked();
         if let Some(live) = all.get_mut(&self.number) {
             live.name = name;
         }
@@ -128,6 +136,6 @@ impl Drop for Record {
         let counters = &COUNTERS[self.memory as usize];
         counters.live.fetch_sub(self.bytes as u64, Ordering::Relaxed);
         counters.count.fetch_sub(1, Ordering::Relaxed);
-        LIVE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+        locked().remove(&self.number);
     }
 }

@@ -233,3 +233,25 @@ fn an_earlier_plain_handler_is_called() {
         an_earlier_handler_is_called(handler as usize, 0);
     });
 }
+
+#[test]
+fn a_prepared_thread_survives_what_its_starter_blocks() {
+    child::alone("a_prepared_thread_survives_what_its_starter_blocks", || {
+        let (buffer, file) = watched();
+        let guard = buffer.read().unwrap();
+        // SAFETY: a set on the stack, filled by the first call.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&raw mut set);
+            assert_eq!(libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()), 0);
+        }
+        file.as_file().set_len(0).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                tenure_memory::prepare_thread();
+                assert_eq!(guard.as_bytes()[PAGE], 0);
+            });
+        });
+        assert!(guard.hold().raw().intact().is_err());
+    });
+}

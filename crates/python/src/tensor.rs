@@ -293,7 +293,10 @@ impl Tensor {
     /// A copy of the elements as bytes, in the order of their indices and without gaps.
     fn tobytes<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
         let mapped = Bound::new(py, Mapped::of(&self.tensor, true, None)?)?;
-        Ok(PyMemoryView::from(mapped.as_any())?.call_method0(intern!(py, "tobytes"))?)
+        let bytes = PyMemoryView::from(mapped.as_any())?.call_method0(intern!(py, "tobytes"))?;
+        // A mapped file that was cut off meanwhile has zeros for its end.
+        self.tensor.intact()?;
+        Ok(bytes)
     }
 
     /// Type and number of the device that the memory is on, in DLPack's codes.

@@ -7,6 +7,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use async_io::Async;
+use tenure_memory::Process;
 
 use crate::{Error, Frame, Result, Subscriber};
 
@@ -25,7 +26,24 @@ use crate::{Error, Frame, Result, Subscriber};
 pub struct AsyncSubscriber {
     subscriber: Subscriber,
     /// Another descriptor of what it is polled by.
-    ready: Async<OwnedFd>,
+    ready: Ready,
+}
+
+/// A descriptor that is awaited.
+#[derive(Debug)]
+struct Ready {
+    fd: Option<Async<OwnedFd>>,
+    process: Process,
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        // A process that was forked off shares what the other waits with: ending it here would end
+        // it there. The descriptor stays open.
+        if !self.process.is_current() {
+            std::mem::forget(self.fd.take());
+        }
+    }
 }
 
 impl AsyncSubscriber {
@@ -39,6 +57,7 @@ impl AsyncSubscriber {
         let fd = subscriber.as_fd().try_clone_to_owned().map_err(failed)?;
         // The mode stays as it is: frames are taken without waiting anyway.
         let ready = Async::new_nonblocking(fd).map_err(failed)?;
+        let ready = Ready { fd: Some(ready), process: Process::current() };
         Ok(AsyncSubscriber { subscriber, ready })
     }
 
@@ -58,8 +77,10 @@ impl AsyncSubscriber {
             if self.subscriber.would_hang() {
                 return Err(self.subscriber.all_held());
             }
-            let ready = self.ready.readable().await;
-            ready.map_err(|cause| Error::system("waiting for a frame", cause))?;
+            let Some(fd) = &self.ready.fd else {
+                return Err(Error::Forked { name: self.subscriber.name().to_owned() });
+            };
+            fd.readable().await.map_err(|cause| Error::system("waiting for a frame", cause))?;
         }
     }
 

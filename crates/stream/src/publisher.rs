@@ -347,7 +347,10 @@ impl Drop for Publisher {
             None if lends => {
                 let shared = Arc::clone(&self.shared);
                 let name = "tenure-stream".to_owned();
-                let _ = thread::Builder::new().name(name).spawn(move || shared.serve_on());
+                let _ = thread::Builder::new().name(name).spawn(move || {
+                    tenure_memory::prepare_thread();
+                    shared.serve_on();
+                });
             }
             None => {}
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_layout::Layout;
 use tenure_memory::open_file;
-use tenure_stream::Meta;
+use tenure_stream::{Meta, Spec};
 use tenure_tensor::{DType, PixelFormat, Region, Tensor, TensorDyn, TensorMemory};
 
 #[path = "common/stage.rs"]
@@ -164,4 +164,21 @@ fn a_mapped_file_is_published_as_a_copy() {
         assert_eq!((frame.sequence(), frame.memory()), (round, TensorMemory::Shm));
         assert_eq!(frame.typed::<u8>().unwrap().map_read().unwrap().as_slice(), [7; 5000]);
     }
+}
+
+#[test]
+fn a_copy_of_a_file_that_was_cut_off_is_not_published() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("cut").open().unwrap();
+    let mut subscriber = stage.subscriber("cut").open().unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), [7; 10_000]).unwrap();
+    let tensor = TensorDyn::open(file.path()).unwrap();
+    file.as_file().set_len(100).unwrap();
+    let error = publisher.publish_copy(&tensor, Meta::new()).unwrap_err();
+    assert!(error.to_string().contains("cut off"), "{error}");
+    assert!(subscriber.try_next().unwrap().is_none());
+    // The slot is free again.
+    publisher.claim_as(&Spec::like(&tensor).unwrap()).unwrap().publish(Meta::new()).unwrap();
+    assert!(subscriber.next(SOON).unwrap().is_some());
 }

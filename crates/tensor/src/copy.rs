@@ -38,8 +38,34 @@ impl<E: ElementKind> Tensor<E> {
     /// # Errors
     /// If shapes or element types differ, elements of this tensor share bytes with each other or
     /// with the source, or somebody holds either of them. Nothing is written then. If a device
-    /// fails on the way, old and new bytes are left.
+    /// fails on the way, old and new bytes are left. [`tenure_memory::Error::Truncated`] if either
+    /// is a mapped file that was cut off: zeros were copied for what is gone.
     pub fn copy_from<F: ElementKind>(&self, source: &Tensor<F>) -> Result<()> {
+        self.copy_held(source)?;
+        source.intact()?;
+        self.intact()
+    }
+
+    /// Whether the bytes are still what was mapped. A mapped file that another process cuts off reads
+    /// as zeros from then on; copies by this library are errors, and whoever reads the bytes himself
+    /// asks here afterwards. No system call for other memory.
+    ///
+    /// ```
+    /// let tensor = tenure_tensor::Tensor::from_slice(&[1u8, 2], &[2])?;
+    /// assert_eq!(tensor.map_read()?.as_slice().iter().sum::<u8>(), 3);
+    /// tensor.intact()?;
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`tenure_memory::Error::Truncated`].
+    pub fn intact(&self) -> Result<()> {
+        // Memory that does not exist yet has lost nothing.
+        let mut placed = self.buffers().filter_map(Buffer::raw_if_placed);
+        Ok(placed.try_for_each(|raw| raw.intact())?)
+    }
+
+    fn copy_held<F: ElementKind>(&self, source: &Tensor<F>) -> Result<()> {
         if self.must_be_carried(source) {
             let sides = self.sides(source)?;
             let mut all =
@@ -207,7 +233,7 @@ impl<E: ElementKind> Tensor<E> {
     ///
     /// # Errors
     /// If `flat` has another length than the tensor has bytes without gaps, or somebody writes
-    /// the tensor.
+    /// the tensor. [`tenure_memory::Error::Truncated`] if it is a mapped file that was cut off.
     pub fn copy_to_flat(&self, flat: &mut [u8]) -> Result<()> {
         if self.must_be_carried(self) {
             return self.to(Some(TensorMemory::Mem))?.copy_to_flat(flat);
@@ -236,7 +262,7 @@ impl<E: ElementKind> Tensor<E> {
             kernel::copy_to_slice(&walk, part, &hold, start);
             rest = after;
         }
-        Ok(())
+        self.intact()
     }
 
     /// Bytes that [`Tensor::copy_to_flat`] writes.
@@ -252,8 +278,13 @@ impl<T: Element> Tensor<T> {
     /// Sets every element (of every plane) to `value`; padding is left alone.
     ///
     /// # Errors
-    /// If somebody holds bytes of the tensor.
+    /// If somebody holds bytes of the tensor, or its memory was cut off.
     pub fn fill(&self, value: T) -> Result<()> {
+        self.fill_held(value)?;
+        self.intact()
+    }
+
+    fn fill_held(&self, value: T) -> Result<()> {
         if self.must_be_carried(self) {
             return self.fill_far(value);
         }

@@ -76,14 +76,7 @@ pub(crate) struct Image {
 
 impl Meta {
     pub(crate) fn new(layout: Layout) -> Meta {
-        Meta {
-            layout,
-            image: None,
-            colour: None,
-            quantization: None,
-            whole: false,
-            pixels: false,
-        }
+        Meta { layout, image: None, colour: None, quantization: None, whole: false, pixels: false }
     }
 
     /// Of a tensor that is allocated with this layout.

@@ -210,3 +210,36 @@ fn files_are_tensors() {
     // A copy is writable and stays whole.
     drop(map);
 }
+
+#[test]
+fn copies_of_a_file_that_was_cut_off_are_errors() {
+    const ELEMENTS: usize = 10_000;
+    let cut_off = || {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&[7; ELEMENTS]).unwrap();
+        let tensor = TensorDyn::open(file.path()).unwrap();
+        file.as_file().set_len(100).unwrap();
+        (tensor, file)
+    };
+    let truncated = |answer: Result<(), Error>| {
+        let error = answer.unwrap_err();
+        assert!(matches!(error, Error::Memory(MemoryError::Truncated)), "{error}");
+    };
+    // Each is the first that touches the bytes.
+    let (from, _file) = cut_off();
+    truncated(from.to(Some(TensorMemory::Mem)).map(drop));
+    let (from, _file) = cut_off();
+    let to = TensorDyn::new(&[ELEMENTS], DType::U8, Some(TensorMemory::Mem), None).unwrap();
+    truncated(to.copy_from(&from));
+    let (from, _file) = cut_off();
+    truncated(to.copy_from_later(&from).map(drop));
+    let (from, _file) = cut_off();
+    truncated(tenure_tensor::copy_all(&[(&to, &from)]));
+    let (from, _file) = cut_off();
+    truncated(from.copy_to_flat(&mut [0; ELEMENTS]));
+    let (from, _file) = cut_off();
+    truncated(from.slice(0, 0..200).unwrap().to(None).map(drop));
+    let (from, _file) = cut_off();
+    truncated(from.intact());
+    to.intact().unwrap();
+}

@@ -105,7 +105,10 @@ fn run_in_parts(
             read.bytes += more.bytes;
             read.direct += more.direct;
             before.take().map_or(Ok(()), joined)?;
-            before = Some(scope.spawn(move || part.carry(way, to)));
+            before = Some(scope.spawn(move || {
+                tenure_memory::prepare_thread();
+                part.carry(way, to)
+            }));
         }
         before.map_or(Ok(()), joined)
     })?;

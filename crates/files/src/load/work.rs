@@ -79,6 +79,7 @@ impl Work<'_> {
                 for _ in 0..threads {
                     let (tell, next, reopened) = (tell.clone(), &next, &reopened);
                     scope.spawn(move || {
+                        tenure_memory::prepare_thread();
                         while let Some(job) = next() {
                             // Nobody listens after the first failure.
                             if tell.send(self.fill(job, reopened)).is_err() {

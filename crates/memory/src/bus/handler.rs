@@ -51,7 +51,8 @@ fn is_ours(action: &libc::sigaction) -> Option<usize> {
 /// - **A thread that blocks SIGBUS.** The kernel kills a process that faults with the signal
 ///   blocked. This function unblocks it for the calling thread, so a thread that maps is safe. One
 ///   that reads through a guard or an export from another thread has to leave the signal
-///   unblocked, or call this function first.
+///   unblocked, or call this function or [`crate::prepare_thread`] first, as the threads do that
+///   Tenure starts.
 ///
 /// Two short system calls; nothing is installed that is there already.
 ///
@@ -72,7 +73,7 @@ pub fn ensure_sigbus_handler() -> Result<()> {
 }
 
 /// Lets SIGBUS reach this thread: blocking it does not keep a fault away, it makes it deadly.
-fn unblock() {
+pub(crate) fn unblock() {
     // SAFETY: a set on the stack, valid when zeroed; changes which signals this thread gets.
     unsafe {
         let mut set: libc::sigset_t = mem::zeroed();

@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Held by one thread of one process, or free.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(crate) struct Turn {
     /// The process whose thread has it; zero if nobody has.
     holder: AtomicU32,
 }
 
 impl Turn {
-    pub(super) const fn new() -> Turn {
+    pub(crate) const fn new() -> Turn {
         Turn { holder: AtomicU32::new(0) }
     }
 
     /// Takes it if it is free. Given back with [`Turn::give_back`].
-    pub(super) fn take(&self) -> bool {
+    pub(crate) fn take(&self) -> bool {
         self.take_as(std::process::id())
     }
 
@@ -33,7 +33,7 @@ impl Turn {
     }
 
     /// Makes it free.
-    pub(super) fn give_back(&self) {
+    pub(crate) fn give_back(&self) {
         self.holder.store(0, Ordering::Release);
     }
 }

@@ -6,9 +6,10 @@
 //!
 //! What can be refused is refused when it is asked for. On Linux all blocks from 128 KiB on, in this
 //! process together, are never more than memory and swap of the machine, or than the control groups
-//! that it is in allow (read once). Every block is reserved as far as the kernel
-//! keeps account: always with `vm.overcommit_memory=2`, and with 0 one that is more than the
-//! machine has. Not refused is what other processes and other memory of this one have taken of it
+//! that it is in allow (read once). Smaller ones are touched when they are made, so the machine is
+//! asked for what is free whenever a few MiB of them have come together. Every block is reserved as
+//! far as the kernel keeps account: always with `vm.overcommit_memory=2`, and with 0 one that is
+//! more than the machine has. Not refused is what other processes and other memory of this one have taken of it
 //! meanwhile: pages are made when they are touched, so that a tensor may be sparse, and only mode 2
 //! keeps the kernel from promising to two processes what it has once. Shared memory is made at once
 //! and has no such gap.
@@ -18,7 +19,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
 #[cfg(linux_like)]
-use super::room::Claim;
+use super::room::{Claim, Small};
 #[cfg(maps_pages)]
 use crate::mapping::{LARGE_PAGE, Mapping, whole_pages};
 use crate::{
@@ -56,6 +57,9 @@ struct Block {
     address: NonNull<u8>,
     layout: Layout,
     size: usize,
+    /// Given back when the block is.
+    #[cfg(linux_like)]
+    _small: Small,
 }
 
 // SAFETY: a heap block has no thread affinity; access is ordered by the ledger.
@@ -69,6 +73,8 @@ impl Block {
         // The allocator must not be asked for nothing; an empty buffer has one byte it never uses.
         let layout = Layout::from_size_align(size.max(1), align)
             .map_err(|_| Error::BadRequest { bytes: size, align })?;
+        #[cfg(linux_like)]
+        let small = Small::new(layout.size())?;
         // SAFETY: the layout has a size above zero.
         let address = NonNull::new(unsafe { alloc_zeroed(layout) });
         let address = address.ok_or(Error::OutOfMemory {
@@ -77,7 +83,13 @@ impl Block {
             available: None,
             source: None,
         })?;
-        Ok(Block { address, layout, size })
+        Ok(Block {
+            address,
+            layout,
+            size,
+            #[cfg(linux_like)]
+            _small: small,
+        })
     }
 }
 

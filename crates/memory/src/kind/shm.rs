@@ -74,13 +74,21 @@ static DEFAULT: Shm = Shm { pages: Pages::MemoryFile };
 static REFUSED: OnceLock<Option<Why>> = OnceLock::new();
 
 pub(super) fn probe() -> Result<&'static dyn Allocator, Why> {
-    let refused = REFUSED.get_or_init(|| {
+    let ask = || {
         memory_file("tenure-probe", MemfdFlags::empty())
             .err()
             // Out of descriptors today is no answer for tomorrow.
             .filter(|errno| *errno != Errno::MFILE && *errno != Errno::NFILE)
             .map(|errno| Why::Refused { what: "memfd_create", reason: errno.to_string() })
-    });
+    };
+    // Asked first: a process that is forked off meanwhile would wait for ever for who asks.
+    let refused = match REFUSED.get() {
+        Some(refused) => refused,
+        None => {
+            let refused = ask();
+            REFUSED.get_or_init(|| refused)
+        }
+    };
     match refused {
         Some(why) => Err(why.clone()),
         None => Ok(&DEFAULT),

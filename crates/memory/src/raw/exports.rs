@@ -180,6 +180,7 @@ impl RawBuffer {
 
     fn copied_pages(&self) -> Result<Mapping> {
         let core = self.core();
+        self.check_room_for_copy()?;
         let from = core.memory.begin(Access::KernelRead)?;
         // SAFETY: `begin` gave an address that is valid for all bytes; nobody may write what was
         // published, or is mapped for reading only.

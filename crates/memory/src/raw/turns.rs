@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::{Core, RawBuffer};
+use crate::kind::room::check_room;
 use crate::kind::window::Window;
 use crate::ledger::{Ledger, Loan};
 use crate::{Access, BufferIdentity, Error, RawMemory, Result, Why};
@@ -115,6 +116,8 @@ impl RawBuffer {
             }
         }
         let core = home.core();
+        // What the window keeps is copied where it is written or still there at the next turn.
+        home.check_room_for_copy()?;
         let memory = core.memory.move_away()?;
         core.left_behind.store(true, Ordering::Release);
         if let Some(key) = core.object {
@@ -149,8 +152,17 @@ impl RawBuffer {
     }
 
     /// Makes private pages keep what they show, also when the file's change.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the machine has no room for the copy, which may be made later then.
     pub(crate) fn copy_left_behind(&self) -> Result<()> {
+        self.check_room_for_copy()?;
         self.core().memory.copy_pages()
+    }
+
+    /// Copies of pages are made by the kernel, which does not say no.
+    pub(super) fn check_room_for_copy(&self) -> Result<()> {
+        check_room(self.memory(), self.size(), self.size())
     }
 
     /// A closed window over `home` with a ledger of its own.

@@ -208,7 +208,10 @@ impl PublisherBuilder {
         let thread = if self.thread {
             let served = Arc::clone(&shared);
             let name = "tenure-stream".to_owned();
-            let thread = thread::Builder::new().name(name).spawn(move || served.serve_on());
+            let thread = thread::Builder::new().name(name).spawn(move || {
+                tenure_memory::prepare_thread();
+                served.serve_on();
+            });
             Some(thread.map_err(|cause| Error::system("starting the stream's thread", cause))?)
         } else {
             None

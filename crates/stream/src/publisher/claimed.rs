@@ -117,7 +117,8 @@ impl Slot {
     ///
     /// # Errors
     /// [`Error::StillHeld`] if a copy or a device is still at work on the tensor; the slot is then
-    /// given up when the last handle is gone. [`Error::TooLong`] if the blob is.
+    /// given up when the last handle is gone, and so it is if there is no room for a private copy.
+    /// [`Error::TooLong`] if the blob is.
     pub fn publish(self, meta: Meta<'_>) -> Result<Receipt> {
         self.shared.check_process()?;
         meta.check()?;
@@ -145,6 +146,7 @@ fn part(shared: &Shared, slot: usize, owned: &Arc<Owned>, ready: &Ready) -> Resu
             Ok(parted)
         }
         Err(error) if error.is_busy() => Err(Error::StillHeld),
+        Err(error @ tenure_memory::Error::OutOfMemory { .. }) => Err(error.into()),
         // A DMA-BUF, or an old kernel: they keep the memory, and the slot gets other.
         Err(_) => {
             let made = Arc::new(shared.make(&owned.spec)?);

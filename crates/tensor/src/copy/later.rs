@@ -12,7 +12,8 @@ impl<E: ElementKind> Tensor<E> {
     /// this one, or writing the other, is [`tenure_memory::Error::Busy`] until then; whoever would
     /// rather wait waits for the fence first.
     ///
-    /// Between memories that the CPU reaches, the copy is done at once.
+    /// Between memories that the CPU reaches, the copy is done at once. A mapped file may be cut off
+    /// while a device reads it: [`Tensor::intact`] says so when the fence is done.
     ///
     /// # Errors
     /// As [`Tensor::copy_from`].
@@ -63,7 +64,7 @@ pub fn copy_all(pairs: &[(&TensorDyn, &TensorDyn)]) -> Result<()> {
         carrier.carry(work)?;
         after.into_iter().for_each(|after| after());
     }
-    Ok(())
+    pairs.iter().try_for_each(|(to, from)| from.intact().and_then(|()| to.intact()))
 }
 
 /// Begins copies of pairs of tensors (to, from), the share of each device's queue in one go. There is

@@ -73,7 +73,10 @@ impl Crew {
         for index in 1..threads {
             let shared = Arc::clone(&crew.shared);
             let name = format!("tenure-image-{index}");
-            let helper = std::thread::Builder::new().name(name).spawn(move || shared.help())?;
+            let helper = std::thread::Builder::new().name(name).spawn(move || {
+                tenure_memory::prepare_thread();
+                shared.help();
+            })?;
             crew.helpers.push(helper);
         }
         // A thread allocates when it begins, which should not fall into somebody's steady state.

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::engine::cpu::crew::Crew;
+use crate::origin::Origin;
 use crate::{Error, Result};
 
 /// Source pixels below which another thread costs more than it saves.
@@ -103,9 +104,10 @@ fn shared() -> Option<&'static Crew> {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         (cores > 1).then(|| Crew::new(cores).ok()).flatten()
     };
-    let mut crews = SHARED.iter().map(|made| made.get_or_init(make).as_ref());
-    // Those of the processes before are skipped.
-    crews.find(|crew| crew.is_none_or(Crew::is_here)).flatten()
+    // Those of the processes before are not looked at: one that was being made when this process was
+    // forked off is never done here.
+    let crew = SHARED.get(Origin::here().forks())?.get_or_init(make).as_ref();
+    crew.filter(|crew| crew.is_here())
 }
 
 #[cfg(test)]

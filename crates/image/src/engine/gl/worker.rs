@@ -145,6 +145,7 @@ impl Worker {
         let thread = thread::Builder::new()
             .name("tenure-gl".to_owned())
             .spawn(move || {
+                tenure_memory::prepare_thread();
                 let opened = Display::open(only).and_then(|display| {
                     let gl = Gl::new(&display)?;
                     Ok((display, gl))
