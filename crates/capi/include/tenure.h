@@ -2612,8 +2612,8 @@ tenure_status_t tenure_subscriber_options_set_explicit_fences(struct tenure_subs
 
 /**
  * Waits for the next frame also while all credits are held, if it is true: for programs that
- * release frames in another thread. False if not said: to wait without end for a frame that cannot
- * come is then `TENURE_STATUS_BUSY`.
+ * release frames in another thread. False if not said: to wait for a frame that cannot come is then
+ * `TENURE_STATUS_BUSY`.
  *
  * # Safety
  * `options` is null or options that nobody else uses.
@@ -2665,7 +2665,7 @@ tenure_status_t tenure_subscriber_open(const struct tenure_subscriber_options_t 
  * The next frame, waiting for it at most so many nanoseconds; 0 only looks, and less than 0 waits
  * without end. Puts out null if none came. `TENURE_STATUS_CLOSED` if the producer ended the stream
  * or died (unless the subscriber follows), `TENURE_STATUS_EVICTED` if it put this consumer out,
- * `TENURE_STATUS_BUSY` if the wait is without end and all frames that may be held are (see
+ * `TENURE_STATUS_BUSY` at once if it would wait while all frames that may be held are (see
  * `tenure_subscriber_options_set_wait_when_full`).
  *
  * # Safety
@@ -2676,8 +2676,9 @@ tenure_status_t tenure_subscriber_next(struct tenure_subscriber_t *subscriber,
                                        struct tenure_frame_t **frame);
 
 /**
- * The newest frame that is here already, giving back those before it; null if there is none.
- * Otherwise as `tenure_subscriber_next`.
+ * The newest frame that is here already, giving back those before it; null if there is none, and
+ * `TENURE_STATUS_BUSY` if none can be because all frames that may be held are. Otherwise as
+ * `tenure_subscriber_next`.
  *
  * # Safety
  * As `tenure_subscriber_next`.
