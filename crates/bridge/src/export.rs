@@ -109,12 +109,11 @@ impl Export {
             self.look.wait(SWEEP);
             return Ok(Over::Again);
         }
-        let mut subscriber =
-            Subscriber::builder(name)
-                .directory(&self.plan.directory)
-                .credits(CREDITS)
-                .wait_when_full(true)
-                .open()?;
+        let mut subscriber = Subscriber::builder(name)
+            .directory(&self.plan.directory)
+            .credits(CREDITS)
+            .wait_when_full(true)
+            .open()?;
         // Another producer has the name since: it was not asked where its frames come from.
         if subscriber.incarnation() != report.incarnation {
             return Ok(Over::Again);
