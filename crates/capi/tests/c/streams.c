@@ -194,7 +194,9 @@ static void declared_and_full(const char *directory) {
     OK(tenure_subscriber_held(in, &held));
     CHECK(held == 2);
     FAILS(TENURE_STATUS_BUSY, "all 2 frames", tenure_subscriber_next(in, -1, &frame));
-    OK(tenure_subscriber_next(in, 1000, &frame));
+    FAILS(TENURE_STATUS_BUSY, "all 2 frames", tenure_subscriber_next(in, 60 * SECOND, &frame));
+    FAILS(TENURE_STATUS_BUSY, "all 2 frames", tenure_subscriber_latest(in, &frame));
+    OK(tenure_subscriber_next(in, 0, &frame));
     CHECK(frame == NULL);
     /* What is lost is known while nothing comes. */
     for (int count = 1; count < 4; count++) {
