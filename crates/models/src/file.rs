@@ -1,7 +1,7 @@
 //! Model files by path: which format, and the graph in it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -46,7 +46,7 @@ pub fn read(path: &Path, dims: &BTreeMap<String, u64>) -> Result<Graph> {
     match contents(path).map_err(|source| Error::Io { path: path.to_owned(), source })? {
         Contents::Whole(bytes) => read_bytes(&bytes, dims),
         Contents::Skeleton(skeleton) => onnx::read_skeleton(&skeleton, dims),
-        Contents::TooMuch(what) => Err(Error::TooMany { what, most: MOST }),
+        Contents::TooMuch(what, most) => Err(Error::TooMany { what, most }),
     }
 }
 
@@ -54,25 +54,48 @@ pub fn read(path: &Path, dims: &BTreeMap<String, u64>) -> Result<Graph> {
 enum Contents {
     Whole(Vec<u8>),
     Skeleton(onnx::Skeleton),
-    /// More than is held, of what.
-    TooMuch(&'static str),
+    /// More than can be held, of what, and how much that is.
+    TooMuch(&'static str, usize),
+}
+
+/// Opens a regular file, and says how long it is. Neither a pipe without a writer nor a device keeps
+/// anybody waiting.
+fn open(path: &Path) -> io::Result<(File, u64)> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    Ok((file, about.len()))
 }
 
 fn contents(path: &Path) -> io::Result<Contents> {
-    let mut file = File::open(path)?;
-    let about = file.metadata()?;
+    let (mut file, len) = open(path)?;
     let mut start = Vec::new();
     file.by_ref().take(START).read_to_end(&mut start)?;
-    let large = about.is_file() && about.len() > LARGE;
-    if large && Format::of(&start) == Some(Format::Onnx) {
-        let skeleton = onnx::skim(file, about.len(), onnx::SMALL, MOST as u64)?;
-        let too_much = Contents::TooMuch("bytes besides weights");
+    // What is of no format needs no more of itself to say so.
+    let Some(format) = Format::of(&start) else { return Ok(Contents::Whole(start)) };
+    // The graph takes memory, too.
+    let free = tenure_memory::available_memory()
+        .map_or(usize::MAX, |bytes| usize::try_from(bytes / 2).unwrap_or(usize::MAX));
+    let most = MOST.min(free);
+    if len > LARGE && format == Format::Onnx {
+        let skeleton = onnx::skim(file, len, onnx::SMALL, most as u64)?;
+        let too_much = Contents::TooMuch("bytes besides weights", most);
         return Ok(skeleton.map_or(too_much, Contents::Skeleton));
     }
-    // A pipe or a device may have no end.
-    file.take(MOST as u64).read_to_end(&mut start)?;
-    let all = start.len() <= MOST;
-    Ok(if all { Contents::Whole(start) } else { Contents::TooMuch("bytes") })
+    let rest = len.saturating_sub(start.len() as u64);
+    let Some(room) = usize::try_from(rest).ok().filter(|_| len <= most as u64) else {
+        return Ok(Contents::TooMuch("bytes", most));
+    };
+    start.try_reserve_exact(room).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    // What somebody adds meanwhile is not read.
+    file.take(rest).read_to_end(&mut start)?;
+    Ok(Contents::Whole(start))
 }
 
 /// The graph of a model in memory.

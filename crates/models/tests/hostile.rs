@@ -125,3 +125,39 @@ fn tables_that_are_shared_are_counted_each_time() {
     let said = refusal(&same_again(3_000, 3_000));
     assert!(said.contains("more than 4194304 entries of tensors"), "{said}");
 }
+
+/// What no model can be is found out by its first bytes and its length, not by reading it.
+#[test]
+fn enormous_and_endless_files_are_refused_at_once() {
+    let began = std::time::Instant::now();
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |path: &std::path::Path| {
+        tenure_models::read(path, &BTreeMap::new()).unwrap_err().to_string()
+    };
+    // Sparse: they take no place on the disk.
+    let starts: [(&[u8], &str); 4] = [
+        (b"what is this", "not a model file"),
+        (b"", "not a model file"),
+        (b"\x1c\0\0\0TFL3", "more than"),
+        (b"\x08\x07", ""),
+    ];
+    for (index, (start, words)) in starts.into_iter().enumerate() {
+        let path = folder.path().join(index.to_string());
+        std::fs::write(&path, start).unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(1 << 40).unwrap();
+        let error = refused(&path);
+        assert!(error.contains(words), "{error}");
+    }
+    let error = refused(folder.path());
+    assert!(error.contains("regular file") || cfg!(windows), "{error}");
+    #[cfg(unix)]
+    {
+        let fifo = folder.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
+        assert!(made.success());
+        assert!(refused(&fifo).contains("regular file"));
+        assert!(refused(std::path::Path::new("/dev/zero")).contains("regular file"));
+    }
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+}

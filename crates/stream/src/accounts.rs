@@ -35,7 +35,21 @@ pub(crate) enum Refused {
     Credits { granted: usize },
     /// There are as many consumers as may be.
     Consumers { there: usize },
+    /// What is left is kept for other processes, and for this producer's own user.
+    Share,
 }
+
+/// What a new consumer's process and user have already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Standing {
+    /// Its process has consumers.
+    pub(crate) known: bool,
+    /// Credits of its user, if that is not the producer's.
+    pub(crate) foreign: Option<usize>,
+}
+
+/// The part of all credits and consumers that a process which has some does not get.
+const RESERVE: usize = 12;
 
 /// What a slot is at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,20 +154,48 @@ impl<L> Accounts<L> {
         self.slots.iter().filter(has).count()
     }
 
-    /// How many credits one more consumer gets that asks for `asked`.
-    pub(crate) fn grant(&self, asked: usize) -> Result<usize, Refused> {
+    /// How many credits one more consumer gets that asks for `asked`. However many consumers one
+    /// process has, or another user, others get in.
+    pub(crate) fn grant(&self, asked: usize, standing: Standing) -> Result<usize, Refused> {
+        let Limits { credits, credits_each, consumers, .. } = self.limits;
         let there = self.consumers.len();
-        if there >= self.limits.consumers {
+        if there >= consumers {
             return Err(Refused::Consumers { there });
         }
         let granted = self.granted();
-        let left = self.limits.credits.saturating_sub(granted);
-        // Once half of them are granted, something is kept for those who come later.
-        let most = if granted < self.limits.credits.div_ceil(2) { left } else { left.div_ceil(4) };
-        match asked.clamp(1, self.limits.credits_each.max(1)).min(most) {
-            0 => Err(Refused::Credits { granted }),
-            credits => Ok(credits),
+        let half = credits.div_ceil(2);
+        let mut left = credits.saturating_sub(granted);
+        if left == 0 {
+            return Err(Refused::Credits { granted });
         }
+        let mut places = consumers - there;
+        if standing.known || standing.foreign.is_some() {
+            left = left.saturating_sub(credits / RESERVE);
+            places = places.saturating_sub(consumers / RESERVE);
+        }
+        if let Some(theirs) = standing.foreign {
+            left = left.min(half.saturating_sub(theirs));
+        }
+        // Once half of them are granted, something is kept for those who come later.
+        let most = if granted < half { left } else { left.div_ceil(8) };
+        match asked.clamp(1, credits_each.max(1)).min(most) {
+            granted if granted > 0 && places > 0 => Ok(granted),
+            _ => Err(Refused::Share),
+        }
+    }
+
+    /// What the process and the user of a new consumer have, by what leads to consumers.
+    pub(crate) fn standing(
+        &self,
+        same_process: impl Fn(&L) -> bool,
+        same_user: Option<impl Fn(&L) -> bool>,
+    ) -> Standing {
+        let known = self.consumers.iter().any(|consumer| same_process(&consumer.link));
+        let foreign = same_user.map(|same| {
+            let theirs = self.consumers.iter().filter(|consumer| same(&consumer.link));
+            theirs.map(Consumer::promised).sum()
+        });
+        Standing { known, foreign }
     }
 
     /// Takes in a consumer with credits that [`Accounts::grant`] gave, and numbers it.

@@ -112,6 +112,10 @@ impl<F: Read + Seek> Walk<F> {
                 return Ok(());
             }
             let Some(tag) = self.varint(&mut range)? else { return Ok(()) };
+            if tag >> 3 == 0 {
+                // Of no field: the end of a sparse file, say, which may be long.
+                return Ok(());
+            }
             let len = match tag & 7 {
                 0 if self.varint(&mut range)?.is_some() => 0,
                 1 => 8,

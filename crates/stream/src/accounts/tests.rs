@@ -117,7 +117,7 @@ impl Model {
         match act {
             Act::Join(asked) => {
                 let granted = self.books.granted();
-                match self.books.grant(asked) {
+                match self.books.grant(asked, Standing::default()) {
                     Ok(credits) => {
                         assert!(credits >= 1 && credits <= asked.clamp(1, LIMITS.credits_each));
                         let id = self.books.join(credits, (), self.now);
@@ -125,6 +125,7 @@ impl Model {
                     }
                     Err(Refused::Credits { .. }) => assert_eq!(granted, LIMITS.credits),
                     Err(Refused::Consumers { there }) => assert_eq!(there, LIMITS.consumers),
+                    Err(Refused::Share) => panic!("nobody has more than a share"),
                 }
             }
             Act::Leave(index) => {
@@ -291,4 +292,45 @@ fn memory_that_is_not_ready_is_passed_over() {
     books.unclaim(second, true);
     assert_eq!(books.claim(|slot| slot == second), Some(second));
     assert_eq!(books.claim(|_| false), None);
+}
+
+/// As many consumers as one process gets, each of which asks for so many credits.
+fn crowd(books: &mut Accounts<u32>, process: u32, asked: usize, own_user: bool) -> usize {
+    let mut count = 0;
+    loop {
+        let same = |link: &u32| *link == process;
+        let standing = books.standing(same, (!own_user).then_some(same));
+        match books.grant(asked, standing) {
+            Ok(credits) => books.join(credits, process, 0),
+            Err(Refused::Share) => return count,
+            Err(refused) => panic!("{refused:?} after {count}"),
+        };
+        count += 1;
+    }
+}
+
+#[test]
+fn one_process_does_not_keep_others_out() {
+    let limits = Limits { claims: 2, credits: 192, credits_each: 16, consumers: 256, slots: 4096 };
+    for (asked, own_user) in [1, 3, 8, 16].into_iter().flat_map(|n| [(n, true), (n, false)]) {
+        let mut books = Accounts::new(limits);
+        let crowd = crowd(&mut books, 1, asked, own_user);
+        assert!(crowd >= 6, "{asked}: {crowd}");
+        // Also those that hold no credits take places.
+        for process in 2..10 {
+            let same = |link: &u32| *link == process;
+            let standing = books.standing(same, None::<fn(&u32) -> bool>);
+            let credits = books.grant(3, standing).unwrap();
+            books.join(credits, process, 0);
+        }
+    }
+    // Sixty-four that ask for nothing in particular may be of one process.
+    let mut books = Accounts::new(limits);
+    assert!(crowd(&mut books, 1, 3, true) >= 64);
+    // Other users together leave something to the producer's.
+    let mut books = Accounts::new(limits);
+    for user in 2..5 {
+        crowd(&mut books, user, 16, false);
+    }
+    assert!(books.grant(3, Standing::default()).is_ok());
 }

@@ -26,7 +26,11 @@ impl Shared {
         let granted = self.with(|core| {
             // Of those that have gone nobody may have taken notice yet.
             core.hear_all();
-            core.accounts.grant(asked).map_err(|refused| words(core, refused))
+            let same_process = |link: &Link| link.peer.pid == peer.pid && link.peer.uid == peer.uid;
+            let same_user = |link: &Link| link.peer.uid == peer.uid;
+            let foreign = peer.uid != rustix::process::geteuid().as_raw();
+            let standing = core.accounts.standing(same_process, foreign.then_some(same_user));
+            core.accounts.grant(asked, standing).map_err(|refused| words(core, refused))
         });
         let credits = match granted {
             Ok(credits) => credits,
@@ -99,6 +103,12 @@ fn words(core: &Core, refused: Refused) -> String {
             "all of its {granted} credits are granted to {} consumers: one of them must end, or the \
              publisher be built with more credits",
             core.accounts.consumers().len()
+        ),
+        Refused::Share => format!(
+            "this process, or its user, has as many of its {} credits and {} consumers as it may: \
+             the rest is kept for others",
+            core.accounts.limits().credits,
+            core.accounts.limits().consumers
         ),
         Refused::Consumers { there } => format!("it has {there} consumers, which is the most"),
     }

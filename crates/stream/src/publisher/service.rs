@@ -33,6 +33,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const SELDOM: Duration = Duration::from_millis(10);
 /// How many may stand there.
 const MOST_WAITING: usize = 64;
+/// How many of one process.
+const MOST_WAITING_EACH: usize = 32;
 
 /// What an event is about, in the two lowest bits of its number.
 pub(super) mod about {
@@ -346,6 +348,11 @@ impl Shared {
         let mut waiting = locked(&self.door.waiting);
         if waiting.len() >= MOST_WAITING {
             return refuse(&socket, format!("{MOST_WAITING} others wait to be let in"));
+        }
+        let same = |one: &&Waiting| (one.peer.pid, one.peer.uid) == (peer.pid, peer.uid);
+        if waiting.values().filter(same).count() >= MOST_WAITING_EACH {
+            let reason = format!("{MOST_WAITING_EACH} others of this process wait to be let in");
+            return refuse(&socket, reason);
         }
         let number = {
             let mut next = locked(&self.door.next);
