@@ -90,7 +90,8 @@ fn first_packets_are_checked() {
         assert!(refusal(&socket).contains("no first packet"), "{packet:?}");
     }
     // Whoever says nothing, or too much, is not answered.
-    let silent: Vec<OwnedFd> = (0..40).map(|_| scene.connected()).collect();
+    // As many as one process may have that have not spoken, but for a few.
+    let silent: Vec<OwnedFd> = (0..24).map(|_| scene.connected()).collect();
     let long = scene.connected();
     raw::send(&long, &[1; 4000], &[]);
     assert!(raw::receive(&long).is_empty());
