@@ -67,6 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "asks the system for files")]
     fn answers_instead_of_being_absent() {
         let missing = open_file("there is no such file").unwrap_err();
         assert!(matches!(missing, Error::Open { .. }), "{missing}");
