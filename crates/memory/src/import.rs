@@ -186,11 +186,11 @@ impl Buffer {
     fn expect_back(&self) -> Result<()> {
         let raw = self.raw()?;
         raw.mark_shared();
-        // Lent bytes are written for as long as the lease lasts: a mapping that came back later
-        // would write to what their owner has given to others since.
-        let lent = raw.own_memory().home().is_some();
+        // A window over a slot is written until the slot is published: a mapping that came back by
+        // its descriptor would keep it from that. All other leases last for as long as any handle.
+        let file = raw.own_memory().home().is_some() && raw.memory() == TensorMemory::File;
         // A file's own mapping is known since it was made.
-        if !(lent && (raw.writable() || raw.memory() == TensorMemory::File)) {
+        if !(raw.takes_turns() || file) {
             registry::remember(object_key(raw.descriptor()?)?, raw);
         }
         Ok(())

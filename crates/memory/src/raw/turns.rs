@@ -56,6 +56,11 @@ impl Turns {
 }
 
 impl RawBuffer {
+    /// Whether this is a window that takes turns with the memory below it.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.core().turn.is_some()
+    }
+
     /// The turns of this window over `home`.
     fn turns(&self, home: &RawBuffer) -> Result<MutexGuard<'_, Turn>> {
         let core = self.core();
