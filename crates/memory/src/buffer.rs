@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::identity::OwnIdentity;
 use crate::once::Once;
 use crate::{
     Access, Allocator, BufferIdentity, Error, Hold, LogicalMemorySpace, Place, RawBuffer,
@@ -38,9 +39,10 @@ pub struct Buffer {
 
 /// What all clones and slices of a buffer share.
 struct Root {
-    identity: BufferIdentity,
+    identity: OwnIdentity,
     len: usize,
     align: usize,
+    zeroed: bool,
     name: Option<Arc<str>>,
     memory: TensorMemory,
     space: LogicalMemorySpace,
@@ -81,6 +83,7 @@ impl Buffer {
             identity: raw.identity().same(),
             len,
             align: 1,
+            zeroed: true,
             name: name.or(raw.name()).map(Arc::from),
             memory: raw.memory(),
             space: raw.space(),
@@ -112,9 +115,10 @@ impl Buffer {
 
     fn unplaced(request: &Request<'_>, allocator: &dyn Allocator, source: Source) -> Buffer {
         let root = Root {
-            identity: BufferIdentity::new(),
+            identity: OwnIdentity::new(),
             len: request.bytes(),
             align: request.align(),
+            zeroed: request.zeroed(),
             name: request.name().map(Arc::from),
             memory: allocator.memory(),
             space: allocator.space(),
@@ -404,6 +408,7 @@ impl Root {
     fn allocate(&self) -> Result<Placed> {
         let request =
             Request::new(self.len)?.with_align(self.align)?.with_name(self.name.as_deref());
+        let request = if self.zeroed { request } else { request.without_zeroing() };
         let raw = match &self.source {
             Source::Static(allocator) => allocator.allocate(&request)?,
             Source::Kept(allocator) => allocator.allocate(&request)?,

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 #[cfg(linux_like)]
 use std::os::fd::BorrowedFd;
 
+use crate::identity::OwnIdentity;
 use crate::ledger::Ledger;
 use crate::pool::Home;
 use crate::{
@@ -189,7 +190,7 @@ struct Core {
     /// dropped before the memory, so that the last owner of the ledger knows that it is the last.
     ledger: Arc<Ledger>,
     memory: Box<dyn RawMemory>,
-    identity: BufferIdentity,
+    identity: OwnIdentity,
     object: Option<ObjectKey>,
     /// Copies of the memory's own answers, so that a guard costs no virtual call.
     address: CpuAddress,
