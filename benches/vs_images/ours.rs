@@ -1,7 +1,7 @@
 //! How we do it: one call.
 
 use tenure::image::{Convert, EngineKind, Fit, ImageProcessor, ImageProcessorConfig, Normalize};
-use tenure::{Colour, DType, TensorDyn, TensorMemory};
+use tenure::{Colour, DType, DynTensor, TensorDyn, TensorMemory};
 use tenure_benches::Error;
 
 use crate::Task;
@@ -18,7 +18,7 @@ impl Ours {
         let engines = Some(vec![EngineKind::Cpu]);
         let config = ImageProcessorConfig { engines, threads: Some(threads) };
         let image = |(width, height), format, dtype| {
-            TensorDyn::image(width, height, format, dtype, None, Some(TensorMemory::Mem), None)
+            TensorDyn::image(width, height, format, dtype, Some(TensorMemory::Mem), None)
         };
         let source = image(task.size, task.source, DType::U8)?;
         let mut map = source.map()?;

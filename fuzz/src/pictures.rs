@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use tenure::image::{Convert, Normalize};
 use tenure::layout::{DType, ImageLayout, PixelFormat, Region};
-use tenure::{TensorDyn, TensorMemory};
+use tenure::{DynTensor, TensorDyn, TensorMemory};
 
 /// Most pixels across and down.
 const MOST: usize = 70;
@@ -54,7 +54,7 @@ impl Picture {
         let padding = usize::from(self.padding % 40) * dtype.size().unwrap_or(1);
         let stride = (padding > 0).then(|| packed.row_stride() + padding);
         let memory = Some(TensorMemory::Mem);
-        let whole = TensorDyn::image(width, height, format, dtype, stride, memory, None).ok()?;
+        let whole = TensorDyn::image_builder(width, height, format, dtype).row_stride(stride).memory(memory).build().ok()?;
         paint(&whole, seed);
         let image = if self.around.is_some() { whole.view(region).ok()? } else { whole.share() };
         Some((whole, image))

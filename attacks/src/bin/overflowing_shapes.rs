@@ -3,7 +3,7 @@
 
 use tenure::layout::Error as LayoutError;
 use tenure::memory::Error as MemoryError;
-use tenure::{DType, Layout, PixelFormat, Request, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, Layout, PixelFormat, Request, Tensor, TensorDyn, TensorMemory};
 use tenure_attacks::{layout, memory, refused};
 
 const FAR: usize = usize::MAX;

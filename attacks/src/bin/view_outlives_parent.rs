@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use tenure::memory::kind;
-use tenure::{DType, PixelFormat, Pool, Region, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, PixelFormat, Pool, Region, Tensor, TensorDyn, TensorMemory};
 
 fn main() {
     let pool = Pool::new(kind::allocator(TensorMemory::Mem).expect("the heap"));

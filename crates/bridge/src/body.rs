@@ -36,7 +36,7 @@ impl Carried for [u8] {
 /// ```
 /// use tenure_bridge::packet::Head;
 /// use tenure_bridge::{Compression, pack, unpack};
-/// use tenure_tensor::{DType, TensorDyn};
+/// use tenure_tensor::{DType, DynTensor, TensorDyn};
 ///
 /// let zeros = TensorDyn::new(&[64, 64], DType::F32, None, None)?;
 /// let mut head = Head::of(&zeros)?;

@@ -121,7 +121,7 @@ impl Camera {
     ///
     /// ```no_run
     /// use tenure_camera::{Camera, Wanted};
-    /// use tenure_tensor::{DType, PixelFormat, TensorDyn, TensorMemory};
+    /// use tenure_tensor::{DType, PixelFormat, DynTensor, TensorDyn, TensorMemory};
     /// let mut camera = Camera::open("/dev/video0")?;
     /// let mode = camera.negotiate(&Wanted::pixels(PixelFormat::Yuyv))?;
     /// let ours: Result<Vec<_>, _> = (0..4)

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char};
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 
-use tenure::TensorDyn;
+use tenure::{DynTensor, TensorDyn};
 
 use crate::allocator::{Named, named};
 use crate::codes::{self, DTypeCode, MemoryCode, SpaceCode};

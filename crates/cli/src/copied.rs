@@ -133,8 +133,7 @@ mod tests {
             let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
             let heap = Some(TensorMemory::Mem);
             for (width, height) in [(5, 3), (64, 48)] {
-                let image =
-                    TensorDyn::image(width, height, format, dtype, None, heap, None).unwrap();
+                let image = TensorDyn::image(width, height, format, dtype, heap, None).unwrap();
                 assert_eq!(flat(&image).unwrap(), vec![0; image.flat_bytes()], "{format}");
             }
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use common::{run, tenure};
 use serde_json::Value;
 use tenure::image::{Convert, Fit, ImageProcessor, Normalize, Rotation, codec};
-use tenure::{Colour, DType, PixelFormat, TensorDyn, TensorMemory, files};
+use tenure::{Colour, DType, DynTensor, PixelFormat, TensorDyn, TensorMemory, files};
 
 const HEAP: Option<TensorMemory> = Some(TensorMemory::Mem);
 
@@ -55,7 +55,7 @@ impl Pictures {
 
 /// Four quarters of different colours, with gradients in them.
 fn pattern(width: usize, height: usize) -> TensorDyn {
-    let t = TensorDyn::image(width, height, PixelFormat::Rgb, DType::U8, None, HEAP, None).unwrap();
+    let t = TensorDyn::image(width, height, PixelFormat::Rgb, DType::U8, HEAP, None).unwrap();
     for (at, pixel) in t.map().unwrap().as_mut_slice().chunks_mut(3).enumerate() {
         let (x, y) = (at % width, at / width);
         let (left, top) = (x < width / 2, y < height / 2);
@@ -83,7 +83,7 @@ fn made(
     dtype: DType,
     convert: &Convert,
 ) -> TensorDyn {
-    let mut target = TensorDyn::image(width, height, format, dtype, None, HEAP, None).unwrap();
+    let mut target = TensorDyn::image(width, height, format, dtype, HEAP, None).unwrap();
     ImageProcessor::new().unwrap().convert(source, &mut target, convert).unwrap();
     target
 }
@@ -145,8 +145,7 @@ fn raw_frames_have_their_colours() {
     // From red, green and blue to NV12 and back, in the matrix and range that are said.
     let said = ["--matrix", "bt709", "--range", "limited"];
     folder.convert("in.png", "frame.raw", &[&said[..], &["--format", "nv12"]].concat());
-    let mut source =
-        TensorDyn::image(64, 36, PixelFormat::Nv12, DType::U8, None, HEAP, None).unwrap();
+    let mut source = TensorDyn::image(64, 36, PixelFormat::Nv12, DType::U8, HEAP, None).unwrap();
     let frame = fs::read(folder.path("frame.raw")).unwrap();
     assert_eq!(frame.len(), 64 * 36 * 3 / 2);
     source.map().unwrap().as_mut_slice().copy_from_slice(&frame);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tenure_files::{Direct, Error, Format, npy, open, open_as, safetensors};
 use tenure_memory::{kind, open_file};
-use tenure_tensor::{DType, Pool, PoolLimits, Tensor, TensorDyn, TensorMemory};
+use tenure_tensor::{DType, DynTensor, Pool, PoolLimits, Tensor, TensorDyn, TensorMemory};
 
 fn numbers(count: usize) -> Tensor<f32> {
     let values: Vec<f32> = (0..count).map(|n| n as f32).collect();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use common::{device, numbers, part, quick, values};
 use tenure_gpu::testing::Settings;
 use tenure_memory::TensorMemory::{Device, Managed, Mem, Pinned, Shm};
-use tenure_tensor::{Tensor, copy_all, copy_all_later};
+use tenure_tensor::{DynTensor, Tensor, copy_all, copy_all_later};
 
 #[path = "common/devices.rs"]
 mod common;

@@ -23,7 +23,7 @@ use std::path::Path;
 use tenure_files::whole::{self, Existing};
 use tenure_layout::{Colour, ColourRange, DType, PixelFormat};
 use tenure_memory::TensorMemory;
-use tenure_tensor::{ElementKind, Tensor, TensorDyn};
+use tenure_tensor::{DynTensor, ElementKind, Tensor, TensorDyn};
 
 use crate::{Convert, EngineKind, Error, ImageProcessor, ImageProcessorConfig, Result};
 
@@ -122,7 +122,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Head> {
 pub fn decode(bytes: &[u8], memory: Option<TensorMemory>) -> Result<TensorDyn> {
     let head = inspect(bytes)?;
     let (width, height) = (head.width, head.height);
-    let mut tensor = TensorDyn::image(width, height, head.format, DType::U8, None, memory, None)?;
+    let mut tensor = TensorDyn::image(width, height, head.format, DType::U8, memory, None)?;
     decode_into(bytes, &mut tensor)?;
     Ok(tensor)
 }
@@ -235,7 +235,7 @@ fn in_one_of<E: ElementKind>(picture: &Tensor<E>, known: &[PixelFormat]) -> Resu
     };
     let (width, height) = (image.width(), image.height());
     let heap = Some(TensorMemory::Mem);
-    let mut converted = TensorDyn::image(width, height, into, DType::U8, None, heap, None)?;
+    let mut converted = TensorDyn::image(width, height, into, DType::U8, heap, None)?;
     processor()?.convert(picture, &mut converted, &Convert::new())?;
     Ok(converted)
 }

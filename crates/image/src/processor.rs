@@ -6,7 +6,7 @@ use tenure_layout::{DType, PixelFormat};
 #[cfg(linux_like)]
 use tenure_memory::Fence;
 use tenure_memory::TensorMemory;
-use tenure_tensor::{ElementKind, Tensor, TensorDyn};
+use tenure_tensor::{DynTensor, ElementKind, Tensor, TensorDyn};
 
 use crate::engine::cpu::Cpu;
 #[cfg(opengl)]
@@ -182,7 +182,7 @@ impl ImageProcessor {
                 memory.and_then(|memory| self.engines.iter().find_map(|own| own.allocator(memory)));
             Ok(match own {
                 Some(own) => TensorDyn::image_in(own, width, height, format, dtype, None, None)?,
-                None => TensorDyn::image(width, height, format, dtype, None, memory, None)?,
+                None => TensorDyn::image(width, height, format, dtype, memory, None)?,
             })
         };
         if memory.is_some() {

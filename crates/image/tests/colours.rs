@@ -7,7 +7,7 @@ mod pictures;
 use pictures::{image, numbers, processor};
 use tenure_image::{Convert, EngineKind, Error};
 use tenure_layout::{Colour, ColourMatrix, ColourRange, DType, PixelFormat};
-use tenure_tensor::TensorDyn;
+use tenure_tensor::{DynTensor, TensorDyn};
 
 const SIZE: (usize, usize) = (16, 8);
 

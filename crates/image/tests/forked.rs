@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tenure_image::{Convert, Fit, ImageProcessor, ImageProcessorConfig};
 use tenure_layout::{DType, PixelFormat};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 #[path = "../../memory/tests/common/child.rs"]
 mod child;
@@ -16,7 +16,7 @@ mod fork;
 
 fn image(width: usize, height: usize, format: PixelFormat) -> TensorDyn {
     let memory = Some(TensorMemory::Mem);
-    TensorDyn::image(width, height, format, DType::U8, None, memory, None).unwrap()
+    TensorDyn::image(width, height, format, DType::U8, memory, None).unwrap()
 }
 
 fn processor(threads: Option<usize>) -> ImageProcessor {

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use tenure_image::{Convert, EngineKind, Error, Filter, Fit, ImageProcessor, ImageProcessorConfig};
 use tenure_layout::{DType, PixelFormat};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 static GL: LazyLock<ImageProcessor> = LazyLock::new(|| processor(EngineKind::Gl, 1));
 

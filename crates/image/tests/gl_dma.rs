@@ -14,13 +14,13 @@ use tenure_camera::{Camera, Wanted, cameras};
 use tenure_image::{Convert, EngineKind, Filter, Fit, ImageProcessor};
 use tenure_layout::{DType, PixelFormat};
 use tenure_memory::Access;
-use tenure_tensor::{ElementKind, PlaneDescriptor, Tensor, TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, ElementKind, PlaneDescriptor, Tensor, TensorDyn, TensorMemory};
 
 const WAIT: Duration = Duration::from_secs(60);
 
 fn image(width: usize, height: usize, format: PixelFormat) -> TensorDyn {
     let memory = Some(TensorMemory::Dma);
-    TensorDyn::image(width, height, format, DType::U8, None, memory, None).unwrap()
+    TensorDyn::image(width, height, format, DType::U8, memory, None).unwrap()
 }
 
 fn letterbox() -> Convert {

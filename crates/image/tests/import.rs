@@ -9,7 +9,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use pictures::{numbers, paint, processor};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use tenure_image::{Convert, EngineKind, Error, Fit, ImageProcessor};
-use tenure_tensor::{Colour, DType, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory};
+use tenure_tensor::{
+    Colour, DType, DynTensor, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory,
+};
 
 const CPU: EngineKind = EngineKind::Cpu;
 
@@ -44,7 +46,7 @@ fn frames_are_converted_where_they_are() {
             let frame = nv12(&processor, planes).unwrap();
             assert_eq!((frame.memory(), frame.colour()), (TensorMemory::Shm, Some(Colour::HD)));
             // The same picture in memory of our own.
-            let own = TensorDyn::image(16, 8, PixelFormat::Nv12, DType::U8, None, None, None);
+            let own = TensorDyn::image(16, 8, PixelFormat::Nv12, DType::U8, None, None);
             let own = own.unwrap().with_colour(Colour::HD);
             paint(&own, 3, 1);
             for index in 0..2 {

@@ -2,7 +2,7 @@
 
 use tenure_image::{Convert, EngineKind, Error, ImageProcessor, ImageProcessorConfig, Normalize};
 use tenure_layout::{DType, PixelFormat, Region};
-use tenure_tensor::{Tensor, TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, Tensor, TensorDyn, TensorMemory};
 
 fn image(width: usize, height: usize, format: PixelFormat) -> Tensor<u8> {
     Tensor::<u8>::image(width, height, format, Some(TensorMemory::Mem), None).unwrap()
@@ -46,7 +46,7 @@ fn formats_and_types_that_nobody_writes() {
         assert!(words.contains("cannot be a destination: rgb, bgr"), "{words}");
     }
     let mut doubles =
-        TensorDyn::image(8, 8, PixelFormat::Rgb, DType::F64, None, Some(TensorMemory::Mem), None)
+        TensorDyn::image(8, 8, PixelFormat::Rgb, DType::F64, Some(TensorMemory::Mem), None)
             .unwrap();
     let words = refuse(&source, &mut doubles, &Convert::new());
     assert!(words.contains("not converted to f64: u8, i8"), "{words}");

@@ -9,7 +9,7 @@ use tenure_image::{
     Convert, Filter, Fit, ImageProcessor, ImageProcessorConfig, Normalize, Rotation,
 };
 use tenure_layout::{DType, PixelFormat};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 struct Counting;
 
@@ -51,7 +51,7 @@ fn frames_after_the_first_allocate_nothing() {
 
 fn check(processor: &ImageProcessor) {
     let image = |width, height, format, dtype| {
-        TensorDyn::image(width, height, format, dtype, None, Some(TensorMemory::Mem), None).unwrap()
+        TensorDyn::image(width, height, format, dtype, Some(TensorMemory::Mem), None).unwrap()
     };
     let letterbox = Convert::new().with_fit(Fit::letterbox(114));
     let unit = letterbox.clone().with_normalize(Normalize::scale(1.0 / 255.0));

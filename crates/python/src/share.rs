@@ -8,7 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use tenure::{Sharing, TensorDyn};
+use tenure::{DynTensor, Sharing, TensorDyn};
 
 use crate::fail::Answer;
 use crate::tensor::Tensor;

@@ -11,7 +11,7 @@ use pyo3::ffi::Py_buffer;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMemoryView, PyTuple};
-use tenure::{DType, LogicalMemorySpace, TensorDyn};
+use tenure::{DType, DynTensor, LogicalMemorySpace, TensorDyn};
 
 use crate::buffer::{self, Shown};
 use crate::dlpack::{self, Device};
@@ -109,9 +109,9 @@ impl Tensor {
         let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
         let format = words::format(format)?;
         let made = match place::memory(memory, None)? {
-            Place::Memory(memory) => gate::detach(py, || {
-                TensorDyn::image(width, height, format, dtype, None, memory, name)
-            }),
+            Place::Memory(memory) => {
+                gate::detach(py, || TensorDyn::image(width, height, format, dtype, memory, name))
+            }
             Place::Made(made) => gate::detach(py, || {
                 TensorDyn::image_in(made.as_ref(), width, height, format, dtype, None, name)
             }),

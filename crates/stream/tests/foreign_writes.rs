@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use tenure_memory::{Access, Buffer, Hold, Request, allocate};
 use tenure_stream::{Error, Frame, Meta, SlotState};
-use tenure_tensor::{DType, PixelFormat, TensorDyn, TensorMemory};
+use tenure_tensor::{DType, DynTensor, PixelFormat, TensorDyn, TensorMemory};
 
 #[path = "../../memory/tests/common/child.rs"]
 mod child;

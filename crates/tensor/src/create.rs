@@ -1,15 +1,14 @@
-//! New tensors: empty, from values, over buffers, lazy, pooled, as images.
+//! New tensors with few words: empty, from values, over buffers, as images. Everything else is said
+//! to the [builder](TensorBuilder).
 
 use std::sync::Arc;
 
-use crate::{Dyn, Element, ElementKind};
-use tenure_layout::{DType, ImageLayout, Layout, PixelFormat};
-use tenure_memory::{
-    Allocator, Buffer, RawBuffer, Request, TensorMemory, allocate, allocate_fitting,
-};
+use crate::{Element, ElementKind};
+use tenure_layout::{Layout, PixelFormat};
+use tenure_memory::{Allocator, Buffer, TensorMemory};
 
-use crate::meta::{Image, Meta};
-use crate::{Error, Result, Tensor};
+use crate::meta::Meta;
+use crate::{Error, Result, Tensor, TensorBuilder};
 
 impl<T: Element> Tensor<T> {
     /// A tensor of zeros in the memory named, or in the first that serves of DMA-BUF, shared
@@ -29,7 +28,40 @@ impl<T: Element> Tensor<T> {
     /// If the shape does not fit the address space, or no memory serves; the error then has the
     /// reason of each.
     pub fn new(shape: &[usize], memory: Option<TensorMemory>, name: Option<&str>) -> Result<Self> {
-        create(T::DTYPE, shape, memory, name)
+        Tensor::builder(shape).memory(memory).name(name).build()
+    }
+
+    /// A tensor to be made: in a pool, lazy, aligned, from values.
+    ///
+    /// ```
+    /// use tenure_tensor::{Pool, Tensor, TensorMemory};
+    /// let pool = Pool::new(TensorMemory::Mem);
+    /// let input = Tensor::<f32>::builder(&[1, 3, 224, 224]).pool(&pool).name("input").build()?;
+    /// assert_eq!((input.name(), input.memory()), (Some("input"), TensorMemory::Mem));
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    pub fn builder(shape: &[usize]) -> TensorBuilder<'_, T> {
+        TensorBuilder::of_shape(shape, T::DTYPE)
+    }
+
+    /// An image to be made: in a pool, with a row stride, lazy.
+    ///
+    /// ```
+    /// use tenure_tensor::{PixelFormat, Pool, Tensor, TensorMemory};
+    /// let pool = Pool::new(TensorMemory::Mem);
+    /// for _ in 0..3 {
+    ///     let frame = Tensor::<u8>::image_builder(1920, 1080, PixelFormat::Nv12).pool(&pool).build()?;
+    ///     frame.fill(16)?;
+    /// }
+    /// assert_eq!((pool.report().misses, pool.report().hits), (1, 2));
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    pub fn image_builder<'a>(
+        width: usize,
+        height: usize,
+        format: PixelFormat,
+    ) -> TensorBuilder<'a, T> {
+        TensorBuilder::of_image(width, height, format, T::DTYPE)
     }
 
     /// A tensor from any allocator: a pool, shared memory with options. Bytes from a pool hold
@@ -38,7 +70,7 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// As [`Tensor::new`].
     pub fn new_in(allocator: &dyn Allocator, shape: &[usize], name: Option<&str>) -> Result<Self> {
-        create_in(allocator, T::DTYPE, shape, name)
+        Tensor::builder(shape).allocator(allocator).name(name).build()
     }
 
     /// A tensor whose bytes are allocated when first touched, or placed in an arena before that.
@@ -50,7 +82,7 @@ impl<T: Element> Tensor<T> {
         shape: &[usize],
         name: Option<&str>,
     ) -> Result<Self> {
-        create_lazy(allocator, T::DTYPE, shape, name)
+        Tensor::builder(shape).allocator(&allocator).name(name).lazy().build()
     }
 
     /// A tensor with these values, on the heap.
@@ -64,15 +96,7 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// If there are not as many values as the shape has elements.
     pub fn from_slice(values: &[T], shape: &[usize]) -> Result<Self> {
-        let tensor = Self::new(shape, Some(TensorMemory::Mem), None)?;
-        let (given, expected) = (values.len(), tensor.len());
-        if given != expected {
-            return Err(Error::WrongLength { what: "elements", given, expected });
-        }
-        for (to, &from) in tensor.map()?.as_mut_slice().iter_mut().zip(values) {
-            *to = from.into();
-        }
-        Ok(tensor)
+        Tensor::builder(shape).memory(TensorMemory::Mem).build_from(values)
     }
 
     /// An image with the smallest row stride.
@@ -94,8 +118,7 @@ impl<T: Element> Tensor<T> {
         memory: Option<TensorMemory>,
         name: Option<&str>,
     ) -> Result<Self> {
-        let image = ImageLayout::new(format, T::DTYPE, width, height, None)?;
-        create_image(image, None, memory, name)
+        Tensor::image_builder(width, height, format).memory(memory).name(name).build()
     }
 
     /// An image whose rows are `row_stride` bytes apart.
@@ -110,8 +133,8 @@ impl<T: Element> Tensor<T> {
         memory: Option<TensorMemory>,
         name: Option<&str>,
     ) -> Result<Self> {
-        let image = ImageLayout::new(format, T::DTYPE, width, height, Some(row_stride))?;
-        create_image(image, Some(row_stride), memory, name)
+        let builder = Tensor::image_builder(width, height, format).row_stride(row_stride);
+        builder.memory(memory).name(name).build()
     }
 
     /// An image from any allocator, such as a pool of frames.
@@ -137,25 +160,11 @@ impl<T: Element> Tensor<T> {
         format: PixelFormat,
         name: Option<&str>,
     ) -> Result<Self> {
-        let image = ImageLayout::new(format, T::DTYPE, width, height, None)?;
-        create_image_in(allocator, image, None, name)
+        Tensor::image_builder(width, height, format).allocator(allocator).name(name).build()
     }
 }
 
-impl Tensor<Dyn> {
-    /// As [`Tensor::new`] for typed tensors.
-    ///
-    /// # Errors
-    /// If the shape does not fit the address space, or no memory serves.
-    pub fn new(
-        shape: &[usize],
-        dtype: DType,
-        memory: Option<TensorMemory>,
-        name: Option<&str>,
-    ) -> Result<Self> {
-        create(dtype, shape, memory, name)
-    }
-
+impl Tensor<crate::Dyn> {
     /// As [`Tensor::new_in`] for typed tensors.
     ///
     /// # Errors
@@ -163,10 +172,10 @@ impl Tensor<Dyn> {
     pub fn new_in(
         allocator: &dyn Allocator,
         shape: &[usize],
-        dtype: DType,
+        dtype: tenure_layout::DType,
         name: Option<&str>,
     ) -> Result<Self> {
-        create_in(allocator, dtype, shape, name)
+        TensorBuilder::of_shape(shape, dtype).allocator(allocator).name(name).build()
     }
 
     /// As [`Tensor::lazy`] for typed tensors.
@@ -176,27 +185,10 @@ impl Tensor<Dyn> {
     pub fn lazy(
         allocator: Arc<dyn Allocator>,
         shape: &[usize],
-        dtype: DType,
+        dtype: tenure_layout::DType,
         name: Option<&str>,
     ) -> Result<Self> {
-        create_lazy(allocator, dtype, shape, name)
-    }
-
-    /// As [`Tensor::image`] for typed tensors, with an optional row stride.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn image(
-        width: usize,
-        height: usize,
-        format: PixelFormat,
-        dtype: DType,
-        row_stride: Option<usize>,
-        memory: Option<TensorMemory>,
-        name: Option<&str>,
-    ) -> Result<Self> {
-        let image = ImageLayout::new(format, dtype, width, height, row_stride)?;
-        create_image(image, row_stride, memory, name)
+        TensorBuilder::of_shape(shape, dtype).allocator(&allocator).name(name).lazy().build()
     }
 
     /// As [`Tensor::image_in`] for typed tensors, with an optional row stride.
@@ -208,12 +200,12 @@ impl Tensor<Dyn> {
         width: usize,
         height: usize,
         format: PixelFormat,
-        dtype: DType,
+        dtype: tenure_layout::DType,
         row_stride: Option<usize>,
         name: Option<&str>,
     ) -> Result<Self> {
-        let image = ImageLayout::new(format, dtype, width, height, row_stride)?;
-        create_image_in(allocator, image, row_stride, name)
+        let builder = TensorBuilder::of_image(width, height, format, dtype).allocator(allocator);
+        builder.row_stride(row_stride).name(name).build()
     }
 }
 
@@ -233,104 +225,4 @@ impl<E: ElementKind> Tensor<E> {
         layout.check_aligned()?;
         Ok(Tensor::assemble(buffer, Meta::new(layout)))
     }
-}
-
-fn create<E: ElementKind>(
-    dtype: DType,
-    shape: &[usize],
-    memory: Option<TensorMemory>,
-    name: Option<&str>,
-) -> Result<Tensor<E>> {
-    let layout = Layout::contiguous(dtype, shape)?;
-    let raw = allocate(memory, &Request::new(layout.span().end)?.with_name(name))?;
-    Ok(Tensor::assemble(Buffer::from_raw(raw), Meta::new(layout)))
-}
-
-fn create_in<E: ElementKind>(
-    allocator: &dyn Allocator,
-    dtype: DType,
-    shape: &[usize],
-    name: Option<&str>,
-) -> Result<Tensor<E>> {
-    let layout = Layout::contiguous(dtype, shape)?;
-    let raw = allocator.allocate(&Request::new(layout.span().end)?.with_name(name))?;
-    // Anybody can write an allocator: it is measured, not believed.
-    layout.check_fits(raw.size())?;
-    Ok(Tensor::assemble(Buffer::from_raw(raw), Meta::new(layout)))
-}
-
-fn create_lazy<E: ElementKind>(
-    allocator: Arc<dyn Allocator>,
-    dtype: DType,
-    shape: &[usize],
-    name: Option<&str>,
-) -> Result<Tensor<E>> {
-    let layout = Layout::contiguous(dtype, shape)?;
-    let request = Request::new(layout.span().end)?.with_name(name);
-    Ok(Tensor::assemble(Buffer::lazy_in(allocator, &request), Meta::new(layout)))
-}
-
-/// What the rows of images in device memory are a multiple of: GPUs refuse to import others.
-const DEVICE_PITCH: usize = 64;
-
-fn create_image<E: ElementKind>(
-    image: ImageLayout,
-    given_stride: Option<usize>,
-    memory: Option<TensorMemory>,
-    name: Option<&str>,
-) -> Result<Tensor<E>> {
-    let padded = match given_stride {
-        Some(_) => image.clone(),
-        None => padded_for_devices(&image)?,
-    };
-    let chosen = |memory| if memory == TensorMemory::Dma { &padded } else { &image };
-    // Checked before anything is allocated, so that the choice below cannot fail.
-    let requests = [&padded, &image].map(|layout| Request::new(layout.allocation_bytes()));
-    let [for_devices, for_others] = requests;
-    let (for_devices, for_others) = (for_devices?.with_name(name), for_others?.with_name(name));
-    let raw = allocate_fitting(memory, |memory| {
-        if memory == TensorMemory::Dma { for_devices } else { for_others }
-    })?;
-    let layout = chosen(raw.memory()).clone();
-    let given_stride = (layout != image).then(|| layout.row_stride()).or(given_stride);
-    image_over(raw, layout, given_stride)
-}
-
-fn create_image_in<E: ElementKind>(
-    allocator: &dyn Allocator,
-    image: ImageLayout,
-    given_stride: Option<usize>,
-    name: Option<&str>,
-) -> Result<Tensor<E>> {
-    let padded = allocator.memory() == TensorMemory::Dma && given_stride.is_none();
-    let layout = if padded { padded_for_devices(&image)? } else { image.clone() };
-    let given_stride = (layout != image).then(|| layout.row_stride()).or(given_stride);
-    let raw = allocator.allocate(&Request::new(layout.allocation_bytes())?.with_name(name))?;
-    let (end, available) = (layout.span().end, raw.size());
-    if end > available {
-        return Err(tenure_layout::Error::OutOfBounds { end, available }.into());
-    }
-    image_over(raw, layout, given_stride)
-}
-
-fn image_over<E: ElementKind>(
-    raw: RawBuffer,
-    layout: ImageLayout,
-    given_stride: Option<usize>,
-) -> Result<Tensor<E>> {
-    let mut meta = Meta::new(layout.tensor_layout()?);
-    meta.image = Some(Image { layout, given_stride });
-    Ok(Tensor::assemble(Buffer::from_raw(raw), meta))
-}
-
-/// The same image with rows that GPUs can import: every plane's stride is a multiple of
-/// [`DEVICE_PITCH`].
-fn padded_for_devices(image: &ImageLayout) -> Result<ImageLayout> {
-    // Chroma planes of I420 have half the stride of luma.
-    let smallest = image.planes().iter().map(|plane| plane.row_stride).min().unwrap_or(1);
-    let multiple = DEVICE_PITCH * (image.row_stride() / smallest.max(1)).max(1);
-    let stride = image.row_stride().checked_next_multiple_of(multiple);
-    let (format, width, height) = (image.format(), image.width(), image.height());
-    let too_large = tenure_layout::Error::ImageTooLarge { format, width, height };
-    Ok(ImageLayout::new(format, image.dtype(), width, height, Some(stride.ok_or(too_large)?))?)
 }

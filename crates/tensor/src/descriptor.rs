@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use crate::{Dyn, ElementKind};
+use crate::{Dyn, DynTensor, ElementKind};
 use tenure_layout::{DType, Layout, PixelFormat};
 use tenure_memory::{PlaneDescriptor, Protection, TensorMemory, import, open_file};
 
@@ -62,26 +62,11 @@ impl<T: crate::Element> Tensor<T> {
     /// # Errors
     /// If the descriptor is closed, not memory, too short, or its memory can be taken away.
     pub fn from_fd(fd: impl AsFd, shape: &[usize], name: Option<&str>) -> Result<Self> {
-        Tensor::<Dyn>::from_fd(fd, shape, T::DTYPE, name)?.typed()
+        <Tensor<Dyn> as DynTensor>::from_fd(fd, shape, T::DTYPE, name)?.typed()
     }
 }
 
 impl Tensor<Dyn> {
-    /// As `from_fd` of typed tensors.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn from_fd(
-        fd: impl AsFd,
-        shape: &[usize],
-        dtype: DType,
-        name: Option<&str>,
-    ) -> Result<Self> {
-        let layout = Layout::contiguous(dtype, shape)?;
-        let buffer = import(fd, layout.span().end, Protection::AsAllowed, name)?;
-        Tensor::from_buffer(buffer, layout)
-    }
-
     /// An image in somebody's memory: one descriptor for all planes, or one for each.
     ///
     /// ```

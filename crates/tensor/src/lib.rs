@@ -34,8 +34,10 @@
 )]
 
 mod alias;
+mod builder;
 mod copy;
 mod create;
+mod dynamic;
 mod element;
 mod error;
 pub mod fields;
@@ -58,9 +60,11 @@ mod share;
 #[cfg(linux_like)]
 pub mod wire;
 
+pub use builder::TensorBuilder;
 pub use copy::To;
 #[cfg(linux_like)]
 pub use copy::{copy_all, copy_all_later};
+pub use dynamic::DynTensor;
 pub use element::{Bool, Dyn, Element, ElementKind};
 pub use error::{Error, Result};
 pub use map::{StridedMap, StridedRead, TensorMap, TensorRead};

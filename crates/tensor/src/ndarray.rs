@@ -84,7 +84,7 @@ impl<T: Element> Tensor<T> {
         let tensor = Self::new(array.shape(), memory, None)?;
         let mut map = tensor.map()?;
         for (to, &from) in map.as_mut_slice().iter_mut().zip(array.iter()) {
-            *to = from.into();
+            *to = from;
         }
         drop(map);
         Ok(tensor)

@@ -151,17 +151,4 @@ impl Tensor<Dyn> {
         let parts = Parts { buffer: first.clone(), other_planes: SmallVec::from(others), meta };
         Ok(Tensor { parts: Arc::new(parts), element: PhantomData })
     }
-
-    /// Checks what came from outside against `E`'s element type.
-    ///
-    /// # Errors
-    /// [`Error::WrongElement`].
-    pub(crate) fn checked<E: ElementKind>(&self) -> Result<Tensor<E>> {
-        match E::KNOWN {
-            Some(asked) if asked != self.dtype() => {
-                Err(Error::WrongElement { have: self.dtype(), asked })
-            }
-            _ => Ok(self.retyped()),
-        }
-    }
 }

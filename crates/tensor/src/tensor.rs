@@ -27,7 +27,7 @@ pub struct Tensor<E: ElementKind = Dyn> {
 /// A tensor whose element type is known at run time.
 ///
 /// ```
-/// use tenure_tensor::{DType, PixelFormat, TensorDyn};
+/// use tenure_tensor::{DType, PixelFormat, DynTensor, TensorDyn};
 /// let mut t = TensorDyn::new(&[480, 640, 3], DType::U8, None, None)?;
 /// t.set_format(PixelFormat::Rgb)?;
 /// assert_eq!((t.width(), t.height()), (Some(640), Some(480)));
@@ -224,7 +224,7 @@ impl<E: ElementKind> Tensor<E> {
     /// The same tensor as one of `T`, which must be its element type.
     ///
     /// ```
-    /// use tenure_tensor::{DType, TensorDyn};
+    /// use tenure_tensor::{DType, DynTensor, TensorDyn};
     /// let t = TensorDyn::new(&[4], DType::F32, None, None)?;
     /// t.typed::<f32>()?.map()?.as_mut_slice()[0] = 1.5;
     /// assert!(t.typed::<u8>().is_err());

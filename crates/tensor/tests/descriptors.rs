@@ -6,7 +6,9 @@ use std::io::Write;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use tenure_memory::Error as MemoryError;
-use tenure_tensor::{DType, Error, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory};
+use tenure_tensor::{
+    DType, DynTensor, Error, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory,
+};
 
 const SHM: Option<TensorMemory> = Some(TensorMemory::Shm);
 

@@ -10,7 +10,8 @@ use dlpack_ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use proptest::prelude::*;
 use tenure_tensor::dlpack::{ExportRequest, Exported, Legacy, Managed, ManagedStruct, Versioned};
 use tenure_tensor::{
-    Buffer, DType, Layout, PixelFormat, Pool, Tensor, TensorDyn, TensorMemory, TensorRead,
+    Buffer, DType, DynTensor, Layout, PixelFormat, Pool, Tensor, TensorDyn, TensorMemory,
+    TensorRead,
 };
 
 #[path = "common/producer.rs"]

@@ -8,8 +8,8 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
 use tenure_tensor::{
-    DType, PixelFormat, PlaneDescriptor, Region, Sharing, Tensor, TensorDyn, TensorMemory, receive,
-    send,
+    DType, DynTensor, PixelFormat, PlaneDescriptor, Region, Sharing, Tensor, TensorDyn,
+    TensorMemory, receive, send,
 };
 
 const DMA: Option<TensorMemory> = Some(TensorMemory::Dma);
@@ -31,7 +31,7 @@ fn a_tensor_without_a_wish_is_in_dma_memory() {
 fn rows_of_images_suit_gpus() {
     for format in PixelFormat::all() {
         let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
-        let image = TensorDyn::image(321, 97, format, dtype, None, DMA, None).unwrap();
+        let image = TensorDyn::image(321, 97, format, dtype, DMA, None).unwrap();
         let layout = image.image_layout().unwrap();
         assert!(layout.planes().iter().all(|plane| plane.row_stride % 64 == 0), "{format}");
         assert_eq!(image.row_stride(), Some(layout.row_stride()), "{format}");

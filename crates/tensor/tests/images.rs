@@ -2,7 +2,8 @@
 
 use tenure_layout::format::Arrangement;
 use tenure_tensor::{
-    Colour, DType, Error, PixelFormat, Quantization, Region, Tensor, TensorDyn, TensorMemory,
+    Colour, DType, DynTensor, Error, PixelFormat, Quantization, Region, Tensor, TensorDyn,
+    TensorMemory,
 };
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
@@ -18,7 +19,11 @@ fn dtype_of(format: PixelFormat) -> DType {
 }
 
 fn image(format: PixelFormat, width: usize, height: usize, stride: Option<usize>) -> TensorDyn {
-    TensorDyn::image(width, height, format, dtype_of(format), stride, MEM, None).unwrap()
+    TensorDyn::image_builder(width, height, format, dtype_of(format))
+        .row_stride(stride)
+        .memory(MEM)
+        .build()
+        .unwrap()
 }
 
 fn flat(tensor: &TensorDyn) -> Vec<u8> {
@@ -125,7 +130,7 @@ fn rows_are_put_apart() {
         let mut image = image(format, 6, 4, Some(64));
         assert_eq!((image.row_stride(), image.effective_row_stride()), (Some(64), Some(64)));
         let values: Vec<u8> = (0..image.flat_bytes()).map(|n| n as u8).collect();
-        let packed = TensorDyn::image(6, 4, format, dtype_of(format), None, MEM, None).unwrap();
+        let packed = TensorDyn::image(6, 4, format, dtype_of(format), MEM, None).unwrap();
         packed.map().unwrap().as_mut_slice().copy_from_slice(&values);
         image.copy_from(&packed).unwrap();
         assert_eq!(flat(&image), values, "{format}");
@@ -146,9 +151,15 @@ fn rows_are_put_apart() {
 
 #[test]
 fn strides_must_hold_whole_elements() {
-    let p010 = TensorDyn::image(6, 4, PixelFormat::P010, DType::U16, Some(13), MEM, None);
+    let p010 = TensorDyn::image_builder(6, 4, PixelFormat::P010, DType::U16)
+        .row_stride(13)
+        .memory(MEM)
+        .build();
     assert!(p010.unwrap_err().to_string().contains("multiple of 2"));
-    let i420 = TensorDyn::image(6, 4, PixelFormat::I420, DType::U8, Some(13), MEM, None);
+    let i420 = TensorDyn::image_builder(6, 4, PixelFormat::I420, DType::U8)
+        .row_stride(13)
+        .memory(MEM)
+        .build();
     assert!(i420.unwrap_err().to_string().contains("multiple of 2"));
     let rgb = Tensor::<f32>::image_with_stride(5, 5, PixelFormat::Rgb, 61, MEM, None);
     assert!(rgb.unwrap_err().to_string().contains("multiple of 4"));

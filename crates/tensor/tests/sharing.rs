@@ -6,8 +6,8 @@ use std::os::unix::net::UnixStream;
 use tenure_memory::share::{self, Peer};
 use tenure_memory::{Error as MemoryError, MessageFault};
 use tenure_tensor::{
-    DType, Error, PixelFormat, Quantization, Sharing, Tensor, TensorDyn, TensorMemory, receive,
-    send,
+    DType, DynTensor, Error, PixelFormat, Quantization, Sharing, Tensor, TensorDyn, TensorMemory,
+    receive, send,
 };
 
 #[path = "common/cases.rs"]

@@ -5,7 +5,8 @@ use std::thread;
 
 use tenure_memory::kind::mem::Mem;
 use tenure_tensor::{
-    PixelFormat, StridedMap, StridedRead, Tensor, TensorDyn, TensorMap, TensorMemory, TensorRead,
+    Bool, PixelFormat, StridedMap, StridedRead, Tensor, TensorDyn, TensorMap, TensorMemory,
+    TensorRead,
 };
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
@@ -19,7 +20,7 @@ fn everything_is_send_and_sync() {
     check::<TensorDyn>();
     check::<TensorMap<f32>>();
     check::<TensorRead<u8>>();
-    check::<StridedMap<bool>>();
+    check::<StridedMap<Bool>>();
     check::<StridedRead<f32>>();
     check::<tenure_tensor::Error>();
     check::<tenure_tensor::Pool>();

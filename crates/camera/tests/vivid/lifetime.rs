@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_camera::{Camera, Error, Frame, FrameMemory, Wanted};
 use tenure_memory::kind::dma::Dma;
-use tenure_tensor::{DType, PixelFormat, TensorDyn};
+use tenure_tensor::{DType, DynTensor, PixelFormat, TensorDyn};
 
 use crate::{alone, mappings, open_descriptors, path, single, take};
 

@@ -3,7 +3,7 @@
 use tenure::image::{
     Convert, EngineKind, Fit, ImageProcessor, ImageProcessorConfig, Normalize, Rotation,
 };
-use tenure::{Colour, DType, PixelFormat, TensorDyn, TensorMemory};
+use tenure::{Colour, DType, DynTensor, PixelFormat, TensorDyn, TensorMemory};
 
 use super::target::Ending;
 use super::words::{FitWord, Flip, NormalizeWord};
@@ -123,7 +123,7 @@ impl Recipe<'_> {
         let Wanted { convert, format, dtype, width, height, colour } =
             self.wanted(source, ending.has_alpha());
         let heap = Some(TensorMemory::Mem);
-        let mut target = TensorDyn::image(width, height, format, dtype, None, heap, None)?;
+        let mut target = TensorDyn::image(width, height, format, dtype, heap, None)?;
         target.set_colour(colour);
         Ok((convert, target))
     }

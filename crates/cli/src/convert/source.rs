@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use tenure::image::{self, codec};
-use tenure::{DType, ImageLayout, PixelFormat, TensorDyn, TensorMemory, files};
+use tenure::{DType, DynTensor, ImageLayout, PixelFormat, TensorDyn, TensorMemory, files};
 
 use super::words::RawFrame;
 use super::{Problem, camera};
@@ -112,7 +112,7 @@ fn layout(frame: RawFrame) -> Result<ImageLayout, Problem> {
 
 fn blank(like: &ImageLayout) -> Result<TensorDyn, Problem> {
     let (width, height, format) = (like.width(), like.height(), like.format());
-    Ok(TensorDyn::image(width, height, format, like.dtype(), None, HEAP, None)?)
+    Ok(TensorDyn::image(width, height, format, like.dtype(), HEAP, None)?)
 }
 
 fn wrong_size(path: &Path, frame: RawFrame, have: usize, need: usize) -> Problem {

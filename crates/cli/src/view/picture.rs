@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use tenure::image::{Convert, Filter, ImageProcessor, ImageProcessorConfig, codec};
 use tenure::stream::Frame;
-use tenure::{DType, PixelFormat, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, PixelFormat, TensorDyn, TensorMemory};
 
 use super::elements::{Elements, Values};
 use crate::{clock, copied};
@@ -105,7 +105,7 @@ impl Painter {
         let heap = Some(TensorMemory::Mem);
         let rgb = PixelFormat::Rgb;
         let mut target =
-            TensorDyn::image(width, height, rgb, DType::U8, None, heap, None).map_err(said)?;
+            TensorDyn::image(width, height, rgb, DType::U8, heap, None).map_err(said)?;
         let bytes = matches!(tensor.dtype(), DType::U8)
             || (tensor.dtype() == DType::U16 && layout.format() == PixelFormat::P010);
         let values = if bytes {

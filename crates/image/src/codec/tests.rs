@@ -6,7 +6,11 @@ use ::png::{BitDepth, ColorType, Encoder};
 /// A picture with edges and colours, smooth enough for JPEG.
 fn picture(width: usize, height: usize, format: PixelFormat, stride: Option<usize>) -> TensorDyn {
     let heap = Some(TensorMemory::Mem);
-    let t = TensorDyn::image(width, height, format, DType::U8, stride, heap, None).unwrap();
+    let t = TensorDyn::image_builder(width, height, format, DType::U8)
+        .row_stride(stride)
+        .memory(heap)
+        .build()
+        .unwrap();
     let channels = format.channels();
     for (y, row) in rows::RowsMut::new(&t).unwrap().iter_mut().enumerate() {
         for (x, pixel) in row.chunks_mut(channels).enumerate() {
@@ -134,10 +138,10 @@ fn other_destinations_are_converted_to() {
             (PixelFormat::Nv12, DType::U8),
             (PixelFormat::Grey, DType::U8),
         ] {
-            let mut into = TensorDyn::image(20, 10, format, dtype, None, None, None).unwrap();
+            let mut into = TensorDyn::image(20, 10, format, dtype, None, None).unwrap();
             decode_into(&file, &mut into).unwrap();
             assert_eq!(into.colour(), format.is_yuv().then_some(Colour::JPEG));
-            let mut expected = TensorDyn::image(20, 10, format, dtype, None, None, None).unwrap();
+            let mut expected = TensorDyn::image(20, 10, format, dtype, None, None).unwrap();
             processor().unwrap().convert(&natural, &mut expected, &Convert::new()).unwrap();
             let close = |a: &u8, b: &u8| a.abs_diff(*b) <= 2 || dtype == DType::F32;
             let (a, b) = (into.map_read().unwrap(), expected.map_read().unwrap());

@@ -9,7 +9,7 @@ use tenure_image::{
     Siting,
 };
 use tenure_layout::{Colour, DType, PixelFormat, Region};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 pub(crate) fn processor(kind: EngineKind, threads: usize) -> ImageProcessor {
     let config = ImageProcessorConfig { engines: Some(vec![kind]), threads: Some(threads) };
@@ -22,14 +22,16 @@ pub(crate) fn image(
     dtype: DType,
     padding: usize,
 ) -> TensorDyn {
-    let packed =
-        TensorDyn::image(width, height, format, dtype, None, Some(TensorMemory::Mem), None);
+    let packed = TensorDyn::image(width, height, format, dtype, Some(TensorMemory::Mem), None);
     let packed = packed.unwrap();
     if padding == 0 {
         return packed;
     }
     let stride = packed.effective_row_stride().unwrap() + padding * 16;
-    TensorDyn::image(width, height, format, dtype, Some(stride), Some(TensorMemory::Mem), None)
+    TensorDyn::image_builder(width, height, format, dtype)
+        .row_stride(stride)
+        .memory(TensorMemory::Mem)
+        .build()
         .unwrap()
 }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use tenure_stream::gstreamer::{Error, Figures, ListenerBuilder};
 use tenure_stream::{Meta, Publisher, Spec};
-use tenure_tensor::{DType, PixelFormat, TensorDyn};
+use tenure_tensor::{DType, DynTensor, PixelFormat, TensorDyn};
 
 use crate::stage::{SOON, Stage};
 

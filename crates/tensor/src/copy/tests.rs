@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tenure_layout::DType;
 
 use super::*;
-use crate::{PixelFormat, TensorMemory};
+use crate::{Dyn, DynTensor, PixelFormat, TensorMemory};
 
 fn numbered(shape: &[usize]) -> Tensor<u16> {
     let tensor = Tensor::<u16>::new(shape, Some(TensorMemory::Mem), None).unwrap();

@@ -18,7 +18,7 @@ use super::ffi::{
 };
 use super::import::{dtype, shape};
 use super::{Fault, VERSION, Versioned};
-use crate::{Result, TensorDyn};
+use crate::{DynTensor, Result, TensorDyn};
 
 /// A table that can be a `static`, as the interface demands: it stays for as long as the process.
 ///

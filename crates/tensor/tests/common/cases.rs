@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tenure_memory::kind::shm::Shm;
 use tenure_tensor::{
-    Buffer, Colour, DType, Layout, PixelFormat, PlaneDescriptor, Pool, Quantization, Region,
-    Tensor, TensorDyn, TensorMemory,
+    Buffer, Colour, DType, DynTensor, Layout, PixelFormat, PlaneDescriptor, Pool, Quantization,
+    Region, Tensor, TensorDyn, TensorMemory,
 };
 
 pub(crate) const SHM: Option<TensorMemory> = Some(TensorMemory::Shm);
@@ -33,8 +33,12 @@ pub(crate) fn number(buffer: &Buffer) {
 
 fn image(width: usize, height: usize, format: PixelFormat, stride: Option<usize>) -> TensorDyn {
     let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
-    let image =
-        TensorDyn::image(width, height, format, dtype, stride, shared(), Some("image")).unwrap();
+    let image = TensorDyn::image_builder(width, height, format, dtype)
+        .row_stride(stride)
+        .memory(shared())
+        .name("image")
+        .build()
+        .unwrap();
     number(image.buffer());
     image
 }

@@ -11,7 +11,9 @@ use tenure::image::codec::{decode, encode_jpeg, encode_png};
 use tenure::image::{Convert, ImageProcessor};
 use tenure::memory::{Pool, Request, kind, share};
 use tenure::stream::{Meta, Publisher, Spec, Subscriber, list_in, stat_in};
-use tenure::{DType, PixelFormat, Quantization, Sharing, Tensor, TensorDyn, TensorMemory};
+use tenure::{
+    DType, DynTensor, PixelFormat, Quantization, Sharing, Tensor, TensorDyn, TensorMemory,
+};
 
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
@@ -250,7 +252,7 @@ fn npy() -> Box<dyn FnOnce() -> Outcome> {
 
 fn picture() -> TensorDyn {
     let memory = Some(TensorMemory::Mem);
-    TensorDyn::image(320, 240, PixelFormat::Rgb, DType::U8, None, memory, None).unwrap()
+    TensorDyn::image(320, 240, PixelFormat::Rgb, DType::U8, memory, None).unwrap()
 }
 
 fn jpeg() -> Box<dyn FnOnce() -> Outcome> {
@@ -278,7 +280,7 @@ fn png() -> Box<dyn FnOnce() -> Outcome> {
 fn conversions() -> Box<dyn FnOnce() -> Outcome> {
     let memory = Some(TensorMemory::Mem);
     let image = |format, dtype, width, height| {
-        TensorDyn::image(width, height, format, dtype, None, memory, None).unwrap()
+        TensorDyn::image(width, height, format, dtype, memory, None).unwrap()
     };
     let source = image(PixelFormat::Nv12, DType::U8, 1280, 720);
     let mut target = image(PixelFormat::PlanarRgb, DType::F32, 640, 640);

@@ -1,7 +1,7 @@
 //! The conversions that are measured: what cameras give, and what models want.
 
 use tenure::image::{Convert, Fit, Normalize};
-use tenure::{DType, PixelFormat, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, PixelFormat, TensorDyn, TensorMemory};
 
 /// One conversion.
 #[derive(Debug)]
@@ -80,5 +80,5 @@ fn image(
     dtype: DType,
 ) -> tenure::Result<TensorDyn> {
     let heap = Some(TensorMemory::Mem);
-    TensorDyn::image(width, height, format, dtype, None, heap, Some("tenure-bench"))
+    TensorDyn::image(width, height, format, dtype, heap, Some("tenure-bench"))
 }

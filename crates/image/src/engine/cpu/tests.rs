@@ -3,7 +3,7 @@
 mod exact;
 
 use tenure_layout::{DType, PixelFormat, Region};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 use super::Cpu;
 use super::kernels::{self, Way};
@@ -16,7 +16,7 @@ use crate::{Convert, Filter, Fit, Normalize, Rotation};
 
 fn image(width: usize, height: usize, format: PixelFormat, dtype: DType) -> TensorDyn {
     let memory = Some(TensorMemory::Mem);
-    let image = TensorDyn::image(width, height, format, dtype, None, memory, None).unwrap();
+    let image = TensorDyn::image(width, height, format, dtype, memory, None).unwrap();
     let mut map = image.map().unwrap();
     for (at, byte) in map.as_mut_slice().iter_mut().enumerate() {
         *byte = (at * 37 % 251) as u8;
@@ -314,8 +314,7 @@ fn destinations_that_no_cache_has_room_for() {
     const SIZE: (usize, usize) = (1700, 1300);
     let floats = |(width, height)| {
         let memory = Some(TensorMemory::Mem);
-        TensorDyn::image(width, height, PixelFormat::PlanarRgb, DType::F32, None, memory, None)
-            .unwrap()
+        TensorDyn::image(width, height, PixelFormat::PlanarRgb, DType::F32, memory, None).unwrap()
     };
     let source = image(150, 9, PixelFormat::Nv12, DType::U8);
     let convert = Convert::new().with_normalize(Normalize::scale(1.0 / 255.0));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_layout::{DType, PixelFormat};
 use tenure_memory::{Access, Allocator, Buffer, CpuAccess, RawBuffer, Request};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 use super::worker::Order;
 use super::{OpenGl, Running};
@@ -30,7 +30,7 @@ fn counts(engine: &OpenGl) -> (usize, usize) {
 }
 
 fn image(memory: TensorMemory, format: PixelFormat, side: usize) -> TensorDyn {
-    TensorDyn::image(side, side, format, DType::U8, None, Some(memory), None).unwrap()
+    TensorDyn::image(side, side, format, DType::U8, Some(memory), None).unwrap()
 }
 
 fn job(source: &TensorDyn, target: &TensorDyn) -> Job {
@@ -90,8 +90,7 @@ fn tiles_of_one_buffer_are_drawn_side_by_side() {
             assert!(fence.wait(Some(Duration::from_secs(60))).unwrap());
         }
         let heap = Some(TensorMemory::Mem);
-        let alone =
-            TensorDyn::image(16, rows, PixelFormat::Rgba, DType::U8, None, heap, None).unwrap();
+        let alone = TensorDyn::image(16, rows, PixelFormat::Rgba, DType::U8, heap, None).unwrap();
         engine.run(&job(&frame, &alone)).unwrap();
         for tile in &tiles {
             assert_eq!(tile.map_read().unwrap().as_slice(), alone.map_read().unwrap().as_slice());
