@@ -1,6 +1,7 @@
 //! One allocation: owns its bytes, gives them back when dropped.
 #![expect(unsafe_code, reason = "the trait that memories implement promises valid addresses")]
 
+use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -164,6 +165,13 @@ pub unsafe trait RawMemory: Send + Sync + 'static {
     #[doc(hidden)]
     fn move_away(&self) -> Result<Box<dyn RawMemory>> {
         Err(Error::system("moving memory", rustix::io::Errno::OPNOTSUPP))
+    }
+
+    /// What keeps the bytes, for the last holder to take back ([`crate::Buffer::into_owner`]);
+    /// nobody reaches the bytes any more then.
+    #[doc(hidden)]
+    fn owner(&mut self) -> Option<&mut Option<Box<dyn Any + Send + Sync>>> {
+        None
     }
 
     /// Makes the private pages that [`RawMemory::move_away`] left keep what they show.
@@ -413,6 +421,13 @@ impl RawBuffer {
             }
             CpuAddress::None => self.device_place().map(|place| place.offset),
         }
+    }
+
+    /// What keeps the bytes, if it is an `O`. The buffer is to be dropped without a look at them.
+    pub(crate) fn take_owner<O: Any>(&mut self) -> Option<O> {
+        let owner = self.core.as_mut()?.memory.owner()?;
+        let kept: Box<dyn Any> = owner.take_if(|kept| (**kept).is::<O>())?;
+        kept.downcast().ok().map(|owner| *owner)
     }
 
     pub(crate) fn is_aligned(&self, align: usize) -> bool {

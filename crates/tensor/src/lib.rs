@@ -37,16 +37,19 @@ mod alias;
 mod builder;
 mod copy;
 mod create;
+mod debug;
 mod dynamic;
 mod element;
 mod error;
 pub mod fields;
+mod handle;
 mod image;
 mod map;
 mod meta;
 mod planes;
 mod rows;
 mod tensor;
+mod values;
 mod views;
 
 #[cfg(linux_like)]

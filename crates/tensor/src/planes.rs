@@ -9,6 +9,7 @@ use tenure_layout::format::Arrangement;
 use tenure_layout::{DType, ImageLayout, PixelFormat, Quantization};
 use tenure_memory::Buffer;
 
+use crate::handle::ViewId;
 use crate::meta::{Image, Meta, Parts};
 use crate::{Error, Result, Tensor};
 
@@ -148,7 +149,12 @@ impl Tensor<Dyn> {
             given_offset,
             ..Meta::new(layout)
         };
-        let parts = Parts { buffer: first.clone(), other_planes: SmallVec::from(others), meta };
+        let parts = Parts {
+            buffer: first.clone(),
+            other_planes: SmallVec::from(others),
+            meta,
+            view: ViewId::default(),
+        };
         Ok(Tensor { parts: Arc::new(parts), element: PhantomData })
     }
 }

@@ -38,7 +38,7 @@ impl<E: ElementKind> Tensor<E> {
             // Where it starts in the whole memory is not where it starts in its own part.
             self.cut(Meta { given_offset: None, ..self.parts.meta.clone() })
         } else {
-            Ok(self.share())
+            Ok(self.clone())
         }
     }
 
@@ -215,7 +215,7 @@ impl<E: ElementKind> Tensor<E> {
         if one_buffer {
             self.cut(meta)
         } else {
-            let mut view = self.share();
+            let mut view = self.clone();
             *view.meta_mut() = meta;
             Ok(view)
         }
