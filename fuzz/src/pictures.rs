@@ -50,7 +50,7 @@ impl Picture {
         let [_, _, right, below] =
             self.around.unwrap_or_default().map(|side| usize::from(side % 9));
         let (width, height) = (region.x + region.width + right, region.y + region.height + below);
-        let packed = ImageLayout::new(format, dtype, width, height, None).ok()?;
+        let packed = ImageLayout::new(width, height, format, dtype, None).ok()?;
         let padding = usize::from(self.padding % 40) * dtype.size().unwrap_or(1);
         let stride = (padding > 0).then(|| packed.row_stride() + padding);
         let memory = Some(TensorMemory::Mem);
@@ -122,7 +122,7 @@ impl Bound {
     /// For a conversion into `target`.
     pub fn new(target: &TensorDyn, convert: &Convert) -> Bound {
         let dtype = target.dtype();
-        let normalize = &convert.normalize;
+        let normalize = &convert.get_normalize();
         let integers = matches!(dtype, DType::U8 | DType::I8);
         let quantized = match (normalize.quantize, target.quantization()) {
             // What is stored as it is does not care for a quantisation.

@@ -108,7 +108,7 @@ pub(crate) fn flat(tensor: &TensorDyn) -> Result<Vec<u8>, Uncopied> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenure::{DType, PixelFormat, Tensor, TensorMemory};
+    use tenure::{DType, DynTensor, PixelFormat, Tensor, TensorMemory};
 
     #[test]
     fn what_is_larger_than_its_memory_is_not_copied() {

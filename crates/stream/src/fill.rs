@@ -56,6 +56,7 @@ pub fn fill(tensor: &TensorDyn, from: &mut impl Read) -> Result<(), Unfilled> {
 mod tests {
     use super::*;
     use tenure_memory::TensorMemory;
+    use tenure_tensor::DynTensor;
     use tenure_tensor::{DType, PixelFormat};
 
     #[test]

@@ -17,7 +17,7 @@ const DEVICE_PITCH: usize = 64;
 /// use tenure_stream::Spec;
 /// use tenure_tensor::{Colour, DType, PixelFormat};
 /// let input = Spec::tensor(DType::F32, &[1, 3, 640, 640])?;
-/// let frame = Spec::image(PixelFormat::Nv12, 1920, 1080)?.with_colour(Colour::HD);
+/// let frame = Spec::image(1920, 1080, PixelFormat::Nv12)?.with_colour(Colour::HD);
 /// assert_eq!((input.bytes(), frame.bytes()), (4_915_200, 3_110_400));
 /// # Ok::<(), tenure_stream::Error>(())
 /// ```
@@ -47,8 +47,8 @@ impl Spec {
     ///
     /// # Errors
     /// If the size is zero or too large.
-    pub fn image(format: PixelFormat, width: usize, height: usize) -> Result<Spec> {
-        Spec::image_of(format, DType::U8, width, height, None)
+    pub fn image(width: usize, height: usize, format: PixelFormat) -> Result<Spec> {
+        Spec::image_of(width, height, format, DType::U8, None)
     }
 
     /// An image of any elements, whose rows are `row_stride` bytes apart if that is given.
@@ -56,13 +56,13 @@ impl Spec {
     /// # Errors
     /// If the format cannot have such elements, or the size or stride is impossible.
     pub fn image_of(
-        format: PixelFormat,
-        dtype: DType,
         width: usize,
         height: usize,
+        format: PixelFormat,
+        dtype: DType,
         row_stride: Option<usize>,
     ) -> Result<Spec> {
-        let layout = ImageLayout::new(format, dtype, width, height, row_stride)?;
+        let layout = ImageLayout::new(width, height, format, dtype, row_stride)?;
         Ok(Spec::of(Shape::Image { layout, given_stride: row_stride.is_some() }))
     }
 
@@ -74,7 +74,7 @@ impl Spec {
         let mut spec = match tensor.image_layout() {
             Some(image) if !is_batch(tensor) => {
                 let (width, height) = (image.width(), image.height());
-                Spec::image_of(image.format(), tensor.dtype(), width, height, None)?
+                Spec::image_of(width, height, image.format(), tensor.dtype(), None)?
             }
             _ => Spec::tensor(tensor.dtype(), tensor.shape())?,
         };
@@ -165,7 +165,7 @@ impl Spec {
                 let stride = layout.row_stride().next_multiple_of(multiple);
                 let (format, dtype) = (layout.format(), layout.dtype());
                 let (width, height) = (layout.width(), layout.height());
-                let layout = ImageLayout::new(format, dtype, width, height, Some(stride))?;
+                let layout = ImageLayout::new(width, height, format, dtype, Some(stride))?;
                 let shape = Shape::Image { layout, given_stride: true };
                 Ok(Spec { shape, ..self.clone() })
             }

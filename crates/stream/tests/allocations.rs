@@ -67,7 +67,7 @@ fn allocations(work: impl FnOnce()) -> u64 {
 }
 
 fn specs() -> [Spec; 2] {
-    let image = Spec::image(PixelFormat::Nv12, 64, 32).unwrap();
+    let image = Spec::image(64, 32, PixelFormat::Nv12).unwrap();
     [Spec::tensor(DType::U8, &[3, 1000]).unwrap(), image]
 }
 

@@ -70,7 +70,7 @@ fn shape_and_elements_are_as_declared() {
 #[test]
 fn pictures_are_as_declared() {
     let stage = Stage::new();
-    let spec = Spec::image(PixelFormat::Rgb, 32, 16).unwrap();
+    let spec = Spec::image(32, 16, PixelFormat::Rgb).unwrap();
     let mut publisher = stage.publisher("p").spec(spec.clone()).open().unwrap();
     publishes(&mut publisher, &image(PixelFormat::Rgb, 32, 16)).unwrap();
     refused(&mut publisher, &image(PixelFormat::Rgb, 16, 32));

@@ -224,7 +224,7 @@ impl<'a, E: ElementKind> TensorBuilder<'a, E> {
                 self.build_image(image)?
             }
             What::Image { width, height, format } => {
-                let image = ImageLayout::new(format, self.dtype, width, height, self.row_stride)?;
+                let image = ImageLayout::new(width, height, format, self.dtype, self.row_stride)?;
                 self.build_image(image)?
             }
         };
@@ -359,7 +359,7 @@ fn padded_for_devices(image: &ImageLayout) -> Result<ImageLayout> {
     let stride = image.row_stride().checked_next_multiple_of(multiple);
     let (format, width, height) = (image.format(), image.width(), image.height());
     let too_large = tenure_layout::Error::ImageTooLarge { format, width, height };
-    Ok(ImageLayout::new(format, image.dtype(), width, height, Some(stride.ok_or(too_large)?))?)
+    Ok(ImageLayout::new(width, height, format, image.dtype(), Some(stride.ok_or(too_large)?))?)
 }
 
 impl<E: ElementKind> fmt::Debug for TensorBuilder<'_, E> {

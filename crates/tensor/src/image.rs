@@ -163,7 +163,7 @@ impl<E: ElementKind> Tensor<E> {
     ) -> Result<()> {
         let offset = isize::try_from(given_offset.unwrap_or(0)).unwrap_or(isize::MAX);
         let image =
-            ImageLayout::new(format, self.dtype(), width, height, given_stride)?.shifted(offset)?;
+            ImageLayout::new(width, height, format, self.dtype(), given_stride)?.shifted(offset)?;
         let layout = image.tensor_layout()?;
         // Shapes that show padding reach further than the last sample.
         self.check_end(image.span().end.max(layout.span().end))?;

@@ -125,7 +125,7 @@ impl Tensor<Dyn> {
         let expected = format.planes().len();
         let wrong = |given| tenure_layout::Error::PlaneCount { format, expected, given };
         let image = match *places {
-            [(offset, stride)] => ImageLayout::new(format, dtype, width, height, stride)?
+            [(offset, stride)] => ImageLayout::new(width, height, format, dtype, stride)?
                 .shifted(isize::try_from(offset).unwrap_or(isize::MAX))?,
             _ => ImageLayout::from_planes(format, dtype, width, height, places)?,
         };

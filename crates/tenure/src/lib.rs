@@ -52,3 +52,5 @@ pub use tenure_plan as plan;
 #[cfg(feature = "stream")]
 pub use tenure_stream as stream;
 pub use tenure_tensor::*;
+
+pub mod prelude;

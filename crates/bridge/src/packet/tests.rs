@@ -38,7 +38,7 @@ fn tensors() -> impl Strategy<Value = TensorDyn> {
         "no such picture",
         |(format, dtype, width, height, gap)| {
             // Rows with gaps where the format can have them.
-            let stride = ImageLayout::new(format, dtype, width, height, None).ok()?.row_stride();
+            let stride = ImageLayout::new(width, height, format, dtype, None).ok()?.row_stride();
             let stride = (gap > 0).then(|| (stride + gap * 16).next_multiple_of(16));
             let made =
                 TensorDyn::image_builder(width, height, format, dtype).row_stride(stride).build();
@@ -285,6 +285,6 @@ impl Slope for TensorDyn {
         });
         let mut into = self.share();
         let processor = tenure_image::ImageProcessor::new().unwrap();
-        processor.convert(&grey, &mut into, &tenure_image::Convert::new()).unwrap();
+        processor.convert(&grey, &into, &tenure_image::Convert::new()).unwrap();
     }
 }

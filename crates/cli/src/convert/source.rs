@@ -107,7 +107,7 @@ fn layout(frame: RawFrame) -> Result<ImageLayout, Problem> {
     let RawFrame { format, size } = frame;
     let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
     let (width, height) = (size.width as usize, size.height as usize);
-    Ok(ImageLayout::new(format, dtype, width, height, None).map_err(tenure::Error::from)?)
+    Ok(ImageLayout::new(width, height, format, dtype, None).map_err(tenure::Error::from)?)
 }
 
 fn blank(like: &ImageLayout) -> Result<TensorDyn, Problem> {

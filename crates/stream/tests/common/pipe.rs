@@ -191,7 +191,7 @@ pub(crate) fn camera(stage: &Stage, spec: Spec) -> Publisher {
 }
 
 pub(crate) fn grey() -> Spec {
-    Spec::image(PixelFormat::Grey, 8, 4).unwrap()
+    Spec::image(8, 4, PixelFormat::Grey).unwrap()
 }
 
 /// Publishes a frame of this value.

@@ -283,10 +283,10 @@ fn conversions() -> Box<dyn FnOnce() -> Outcome> {
         TensorDyn::image(width, height, format, dtype, memory, None).unwrap()
     };
     let source = image(PixelFormat::Nv12, DType::U8, 1280, 720);
-    let mut target = image(PixelFormat::PlanarRgb, DType::F32, 640, 640);
+    let target = image(PixelFormat::PlanarRgb, DType::F32, 640, 640);
     Box::new(move || {
         let processor = ImageProcessor::new()?;
-        processor.convert(&source, &mut target, &Convert::default())?;
+        processor.convert(&source, &target, &Convert::default())?;
         Ok(())
     })
 }

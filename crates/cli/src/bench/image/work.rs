@@ -48,10 +48,10 @@ pub(super) static ALL: [Work; 9] = [
 impl Work {
     /// A letterbox; floats from 0 to 1.
     pub(super) fn convert(&self) -> Convert {
-        let convert = Convert::new().with_fit(Fit::letterbox(114));
+        let convert = Convert::new().fit(Fit::letterbox(114));
         match self.dtype {
             DType::U8 => convert,
-            _ => convert.with_normalize(Normalize::scale(1.0 / 255.0)),
+            _ => convert.normalize(Normalize::scale(1.0 / 255.0)),
         }
     }
 

@@ -100,7 +100,7 @@ fn decode(
 ) -> Result<Option<tenure::stream::Slot>, Problem> {
     let bytes = frame.map_read()?;
     let Ok(head) = codec::inspect(bytes.as_slice()) else { return Ok(None) };
-    let spec = Spec::image_of(head.format, DType::U8, head.width, head.height, None)?;
+    let spec = Spec::image_of(head.width, head.height, head.format, DType::U8, None)?;
     let slot = frames.claim_as(&spec)?;
     let mut target = slot.tensor().share();
     let decoded = codec::decode_into(bytes.as_slice(), &mut target);

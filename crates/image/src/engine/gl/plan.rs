@@ -283,7 +283,7 @@ mod tests {
         };
         let source = image(64, 32, PixelFormat::Nv12, DType::U8);
         let target = image(32, 32, format, dtype);
-        let letterbox = Convert::new().with_fit(Fit::Letterbox { fill });
+        let letterbox = Convert::new().fit(Fit::Letterbox { fill });
         Plan::new(&Job::new(&source, &target, &letterbox).unwrap().recipe)
     }
 

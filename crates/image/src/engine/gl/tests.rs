@@ -34,7 +34,7 @@ fn image(memory: TensorMemory, format: PixelFormat, side: usize) -> TensorDyn {
 }
 
 fn job(source: &TensorDyn, target: &TensorDyn) -> Job {
-    Job::new(source, target, &Convert::new().with_fit(Fit::letterbox(3))).unwrap()
+    Job::new(source, target, &Convert::new().fit(Fit::letterbox(3))).unwrap()
 }
 
 /// Whether shared memory must be importable: said by the script that brings a driver that can.
@@ -287,8 +287,8 @@ fn memory_that_the_cpu_cannot_map_is_only_for_the_gpu() {
         "{said:?}"
     );
     assert!(said[1].verdict.is_ok(), "{said:?}");
-    processor.convert(&frame, &mut hidden.share(), &Convert::new()).unwrap();
-    processor.convert(&hidden, &mut seen.share(), &Convert::new()).unwrap();
+    processor.convert(&frame, &hidden.share(), &Convert::new()).unwrap();
+    processor.convert(&hidden, &seen.share(), &Convert::new()).unwrap();
     assert_eq!(frame.map_read().unwrap().as_slice(), seen.map_read().unwrap().as_slice());
     // What the driver rejects is no secret: there is no other way to such memory.
     let engine = engine();
