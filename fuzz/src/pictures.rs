@@ -56,7 +56,7 @@ impl Picture {
         let memory = Some(TensorMemory::Mem);
         let whole = TensorDyn::image_builder(width, height, format, dtype).row_stride(stride).memory(memory).build().ok()?;
         paint(&whole, seed);
-        let image = if self.around.is_some() { whole.view(region).ok()? } else { whole.share() };
+        let image = if self.around.is_some() { whole.view(region).ok()? } else { whole.clone() };
         Some((whole, image))
     }
 }

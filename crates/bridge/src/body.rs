@@ -101,7 +101,7 @@ pub fn unpack(head: &Head, body: &(impl Carried + ?Sized), tensor: &TensorDyn) -
                 return Err(Fault::Body(format!("it is {} and not jpeg", found.name())).into());
             }
             // Another handle to the same memory; what it learns about colours is not told.
-            Ok(codec::decode_into(&file, &mut tensor.share())?)
+            Ok(codec::decode_into(&file, &mut tensor.clone())?)
         }
     }
 }

@@ -42,7 +42,7 @@ fn frames_are_what_they_were() {
                 let slot = publisher.claim_as(spec).unwrap();
                 let mut bytes = vec![0; slot.flat_bytes()];
                 bytes.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at + index) as u8);
-                let from = slot.share();
+                let from = slot.clone();
                 let mut head = tenure_bridge::packet::Head::of(&from).unwrap();
                 head.encoding = tenure_bridge::packet::Encoding::Plain;
                 tenure_bridge::unpack(&head, &bytes[..], &from).unwrap();

@@ -98,7 +98,7 @@ pub unsafe extern "C" fn tenure_processor_convert(
             unsafe { (borrow(destination, "destination")?, optional(convert, "convert")?) };
         let usual = Convert::new();
         let convert = convert.map_or(&usual, |convert| &convert.0);
-        let destination = destination.tensor.share();
+        let destination = destination.tensor.clone();
         let done = processor.0.convert(&source.tensor, &destination, convert)?;
         if !placement.is_null() {
             // SAFETY: by the caller's promise.
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn tenure_processor_convert_batch(
             // SAFETY: by the caller's promise.
             tensors.push(&unsafe { borrow(source, "one of the sources")? }.tensor);
         }
-        let done = processor.0.convert_batch(&tensors, &batch.tensor.share(), convert)?;
+        let done = processor.0.convert_batch(&tensors, &batch.tensor.clone(), convert)?;
         if !placements.is_null() {
             for (index, one) in done.iter().enumerate() {
                 // SAFETY: there is room for `count`, and there are as many.

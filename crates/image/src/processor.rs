@@ -206,7 +206,9 @@ impl ImageProcessor {
             let own =
                 memory.and_then(|memory| self.engines.iter().find_map(|own| own.allocator(memory)));
             Ok(match own {
-                Some(own) => TensorDyn::image_in(own, width, height, format, dtype, None, None)?,
+                Some(own) => {
+                    TensorDyn::image_builder(width, height, format, dtype).allocator(own).build()?
+                }
                 None => TensorDyn::image(width, height, format, dtype, memory, None)?,
             })
         };

@@ -104,7 +104,7 @@ fn a_fence_is_done_when_the_picture_is() {
 fn mapped_pictures_are_busy() {
     for memory in [TensorMemory::Mem, TensorMemory::Pbo] {
         let target = image_in(memory, (32, 32), PixelFormat::Rgb, DType::U8, 0);
-        let map = target.share();
+        let map = target.clone();
         let map = map.map().unwrap();
         let error = GL.convert(&frame(), &target, &letterbox()).unwrap_err();
         assert!(matches!(&error, Error::Memory(own) if own.is_busy()), "{error}");
@@ -116,7 +116,7 @@ fn mapped_pictures_are_busy() {
 #[test]
 fn a_picture_cannot_be_its_own_destination() {
     let frame = image_in(TensorMemory::Pbo, (32, 32), PixelFormat::Rgba, DType::U8, 0);
-    let error = GL.convert(&frame.share(), &frame, &letterbox()).unwrap_err();
+    let error = GL.convert(&frame.clone(), &frame, &letterbox()).unwrap_err();
     assert!(matches!(&error, Error::Memory(own) if own.is_busy()), "{error}");
 }
 

@@ -85,7 +85,7 @@ fn memory_that_somebody_holds() {
     let written = source.map().unwrap();
     assert!(processor.convert(&source, &target, &Convert::new()).is_err());
     drop(written);
-    let other = target.share();
+    let other = target.clone();
     let read = other.map_read().unwrap();
     let error = processor.convert(&source, &target, &Convert::new()).unwrap_err();
     assert!(matches!(error, Error::Memory(tenure_memory::Error::Busy { .. })), "{error}");
@@ -97,7 +97,7 @@ fn memory_that_somebody_holds() {
 fn a_picture_into_itself() {
     let processor = ImageProcessor::new().unwrap();
     let source = image(8, 8, PixelFormat::Rgb);
-    let same = source.share();
+    let same = source.clone();
     assert!(processor.convert(&source, &same, &Convert::new()).is_err());
     // Parts that do not touch are another matter.
     let top = source.view(Region::new(0, 0, 8, 4)).unwrap();

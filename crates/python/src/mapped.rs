@@ -40,7 +40,7 @@ impl Mapped {
             return Err(tenure::memory::Error::NotMappable { memory, space }.into());
         }
         let timeout = timeout.map(stream::seconds).transpose()?;
-        Ok(Mapped { timeout, ..Mapped::new(tensor.share(), read_only) })
+        Ok(Mapped { timeout, ..Mapped::new(tensor.clone(), read_only) })
     }
 
     /// Leaves `view` in the place, and gives what was there.

@@ -136,7 +136,7 @@ fn what_was_published_cannot_be_written() {
     let stage = Stage::new();
     let mut publisher = stage.words("words", 64);
     let slot = publisher.claim().unwrap();
-    let kept = slot.share();
+    let kept = slot.clone();
     // A copy, or a device, that is not done.
     let hold = kept.buffer().hold(Access::KernelWrite, 0..8).unwrap();
     assert!(matches!(slot.publish(Meta::new()), Err(Error::StillHeld)));

@@ -1,11 +1,9 @@
 //! New tensors with few words: empty, from values, over buffers, as images. Everything else is said
 //! to the [builder](TensorBuilder).
 
-use std::sync::Arc;
-
 use crate::{Element, ElementKind};
 use tenure_layout::{Layout, PixelFormat};
-use tenure_memory::{Allocator, Buffer, TensorMemory};
+use tenure_memory::{Buffer, TensorMemory};
 
 use crate::meta::Meta;
 use crate::{Error, Result, Tensor, TensorBuilder};
@@ -64,27 +62,6 @@ impl<T: Element> Tensor<T> {
         TensorBuilder::of_image(width, height, format, T::DTYPE)
     }
 
-    /// A tensor from any allocator: a pool, shared memory with options. Bytes from a pool hold
-    /// what their last user left.
-    ///
-    /// # Errors
-    /// As [`Tensor::new`].
-    pub fn new_in(allocator: &dyn Allocator, shape: &[usize], name: Option<&str>) -> Result<Self> {
-        Tensor::builder(shape).allocator(allocator).name(name).build()
-    }
-
-    /// A tensor whose bytes are allocated when first touched, or placed in an arena before that.
-    ///
-    /// # Errors
-    /// If the shape does not fit the address space.
-    pub fn lazy(
-        allocator: Arc<dyn Allocator>,
-        shape: &[usize],
-        name: Option<&str>,
-    ) -> Result<Self> {
-        Tensor::builder(shape).allocator(&allocator).name(name).lazy().build()
-    }
-
     /// A tensor with these values, on the heap.
     ///
     /// ```
@@ -119,93 +96,6 @@ impl<T: Element> Tensor<T> {
         name: Option<&str>,
     ) -> Result<Self> {
         Tensor::image_builder(width, height, format).memory(memory).name(name).build()
-    }
-
-    /// An image whose rows are `row_stride` bytes apart.
-    ///
-    /// # Errors
-    /// As [`Tensor::image`], and if the stride is shorter than a row.
-    pub fn image_with_stride(
-        width: usize,
-        height: usize,
-        format: PixelFormat,
-        row_stride: usize,
-        memory: Option<TensorMemory>,
-        name: Option<&str>,
-    ) -> Result<Self> {
-        let builder = Tensor::image_builder(width, height, format).row_stride(row_stride);
-        builder.memory(memory).name(name).build()
-    }
-
-    /// An image from any allocator, such as a pool of frames.
-    ///
-    /// ```
-    /// use tenure_memory::{Pool, kind};
-    /// use tenure_tensor::{PixelFormat, Tensor, TensorMemory};
-    /// let pool = Pool::new(kind::allocator(TensorMemory::Mem)?);
-    /// for _ in 0..3 {
-    ///     let frame = Tensor::<u8>::image_in(&pool, 1920, 1080, PixelFormat::Nv12, None)?;
-    ///     frame.fill(16)?;
-    /// }
-    /// assert_eq!((pool.report().misses, pool.report().hits), (1, 2));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Tensor::image`].
-    pub fn image_in(
-        allocator: &dyn Allocator,
-        width: usize,
-        height: usize,
-        format: PixelFormat,
-        name: Option<&str>,
-    ) -> Result<Self> {
-        Tensor::image_builder(width, height, format).allocator(allocator).name(name).build()
-    }
-}
-
-impl Tensor<crate::Dyn> {
-    /// As [`Tensor::new_in`] for typed tensors.
-    ///
-    /// # Errors
-    /// As [`Tensor::new`].
-    pub fn new_in(
-        allocator: &dyn Allocator,
-        shape: &[usize],
-        dtype: tenure_layout::DType,
-        name: Option<&str>,
-    ) -> Result<Self> {
-        TensorBuilder::of_shape(shape, dtype).allocator(allocator).name(name).build()
-    }
-
-    /// As [`Tensor::lazy`] for typed tensors.
-    ///
-    /// # Errors
-    /// If the shape does not fit the address space.
-    pub fn lazy(
-        allocator: Arc<dyn Allocator>,
-        shape: &[usize],
-        dtype: tenure_layout::DType,
-        name: Option<&str>,
-    ) -> Result<Self> {
-        TensorBuilder::of_shape(shape, dtype).allocator(&allocator).name(name).lazy().build()
-    }
-
-    /// As [`Tensor::image_in`] for typed tensors, with an optional row stride.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn image_in(
-        allocator: &dyn Allocator,
-        width: usize,
-        height: usize,
-        format: PixelFormat,
-        dtype: tenure_layout::DType,
-        row_stride: Option<usize>,
-        name: Option<&str>,
-    ) -> Result<Self> {
-        let builder = TensorBuilder::of_image(width, height, format, dtype).allocator(allocator);
-        builder.row_stride(row_stride).name(name).build()
     }
 }
 

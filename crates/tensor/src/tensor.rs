@@ -54,11 +54,6 @@ impl<E: ElementKind> Tensor<E> {
         &mut Arc::make_mut(&mut self.parts).meta
     }
 
-    /// Another handle to the same elements: the same as a clone.
-    pub fn share(&self) -> Tensor<E> {
-        self.clone()
-    }
-
     /// Whether nobody else has a handle to the elements: no clone, view, guard or export.
     /// A tensor that was lent, or came back from DLPack to be read only, does not ask who has the
     /// memory below.

@@ -40,7 +40,8 @@ fn rows_of_images_suit_gpus() {
         image.copy_to_flat(&mut flat).unwrap();
         assert!(flat.iter().all(|byte| *byte == 0), "{format}");
     }
-    let given = Tensor::<u8>::image_with_stride(321, 97, PixelFormat::Rgb, 1000, DMA, None);
+    let given =
+        Tensor::<u8>::image_builder(321, 97, PixelFormat::Rgb).row_stride(1000).memory(DMA).build();
     assert_eq!(given.unwrap().row_stride(), Some(1000));
 }
 

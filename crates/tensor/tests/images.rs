@@ -161,7 +161,8 @@ fn strides_must_hold_whole_elements() {
         .memory(MEM)
         .build();
     assert!(i420.unwrap_err().to_string().contains("multiple of 2"));
-    let rgb = Tensor::<f32>::image_with_stride(5, 5, PixelFormat::Rgb, 61, MEM, None);
+    let rgb =
+        Tensor::<f32>::image_builder(5, 5, PixelFormat::Rgb).row_stride(61).memory(MEM).build();
     assert!(rgb.unwrap_err().to_string().contains("multiple of 4"));
 }
 
@@ -191,7 +192,7 @@ fn images_are_moved_in_their_buffer() {
     // Any tensor has a place.
     let small = Tensor::<u16>::new(&[1000], MEM, None).unwrap().slice(0, 10..20).unwrap();
     assert_eq!(small.plane_offset(), None);
-    assert!(small.share().with_plane_offset(2).is_err(), "a view has no more than its bytes");
+    assert!(small.clone().with_plane_offset(2).is_err(), "a view has no more than its bytes");
     assert_eq!(small.with_plane_offset(0).unwrap().plane_offset(), Some(0));
 }
 
@@ -232,7 +233,7 @@ fn colour_and_quantisation_travel() {
         frame.unsqueeze(0).unwrap(),
         frame.unsqueeze(0).unwrap().squeeze(0).unwrap(),
         frame.slice(2, 0..1).unwrap().broadcast_to(&[8, 8, 3]).unwrap(),
-        frame.share(),
+        frame.clone(),
         frame.to(MEM).unwrap(),
         frame.view(Region::new(2, 2, 4, 4)).unwrap().to(MEM).unwrap(),
     ];
@@ -241,7 +242,7 @@ fn colour_and_quantisation_travel() {
         assert_eq!(view.quantization(), Some(&per_tensor), "{view:?}");
     }
     // A description belongs to a handle: changing one leaves the others alone.
-    let mut other = frame.share();
+    let mut other = frame.clone();
     other.set_colour(None);
     other.set_quantization(None).unwrap();
     assert_eq!((other.colour(), frame.colour()), (None, Some(Colour::HD)));
@@ -274,7 +275,7 @@ fn scales_by_channel_travel() {
     let scales: Vec<f32> = (1..=8).map(|n| n as f32).collect();
     let grey = Tensor::<u8>::image(8, 6, PixelFormat::Grey, MEM, None).unwrap();
     let by_row = Quantization::per_axis(scales[..6].to_vec(), vec![], 0).unwrap();
-    let view = grey.share().with_quantization(by_row).unwrap().view(region).unwrap();
+    let view = grey.clone().with_quantization(by_row).unwrap().view(region).unwrap();
     assert_eq!(view.quantization().unwrap().scales(), &scales[2..5]);
     let by_column = Quantization::per_axis(scales.clone(), vec![], 1).unwrap();
     let view = grey.with_quantization(by_column).unwrap().view(region).unwrap();
@@ -306,7 +307,7 @@ fn batches_are_images_one_by_one() {
     for error in [
         batch.view(Region::new(0, 0, 2, 2)).map(drop).unwrap_err(),
         batch.plane(0).map(drop).unwrap_err(),
-        batch.share().set_row_stride(8).unwrap_err(),
+        batch.clone().set_row_stride(8).unwrap_err(),
     ] {
         assert!(error.to_string().contains("batch()"), "{error}");
     }

@@ -143,7 +143,7 @@ fn descriptions_too_long_to_send_are_refused() {
     let tensor = tensor.with_quantization(quantization).unwrap();
     for kind in sockets::KINDS {
         let (here, there) = sockets::pair(kind);
-        let tensor = tensor.share();
+        let tensor = tensor.clone();
         let sender = std::thread::spawn(move || send(&here, &tensor, Sharing::ReadWrite));
         let got = receive(&there).unwrap();
         sender.join().unwrap().unwrap();

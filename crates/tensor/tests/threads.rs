@@ -127,7 +127,7 @@ fn tensors_are_dropped_where_nobody_expects_it() {
 #[test]
 fn a_lazy_tensor_is_allocated_once() {
     for _ in 0..if cfg!(miri) { 2 } else { 50 } {
-        let t = Tensor::<u8>::lazy(Arc::new(Mem), &[100], None).unwrap();
+        let t = Tensor::<u8>::builder(&[100]).allocator(&Arc::new(Mem)).lazy().build().unwrap();
         assert!(!t.buffer().is_placed());
         let addresses: Vec<usize> = thread::scope(|scope| {
             let all: Vec<_> = (0..THREADS)

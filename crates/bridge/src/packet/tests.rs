@@ -283,7 +283,7 @@ impl Slope for TensorDyn {
         grey.map().unwrap().as_mut_slice().iter_mut().enumerate().for_each(|(at, byte)| {
             *byte = 40 + (at % 64) as u8 * 2;
         });
-        let mut into = self.share();
+        let into = self.clone();
         let processor = tenure_image::ImageProcessor::new().unwrap();
         processor.convert(&grey, &into, &tenure_image::Convert::new()).unwrap();
     }

@@ -34,7 +34,7 @@ fn everything_may_be_dropped_in_any_order() {
         camera.negotiate(&wanted).unwrap();
         let mut stream = camera.stream().unwrap();
         let frame = take(&mut stream);
-        let view = frame.share();
+        let view = frame.clone();
         let guard = view.map_read().unwrap();
         let value = guard.as_slice()[100];
         let (mut camera, mut stream) = (Some(camera), Some(stream));

@@ -169,7 +169,7 @@ impl<'a> Inputs<'a> {
             }
         };
         let slot = self.publisher.claim_as(spec)?;
-        let target = slot.tensor().share();
+        let target = slot.tensor().clone();
         let placement = self.processor.convert(picture, &target, &wanted.convert)?;
         drop(target);
         Ok((slot, placement))

@@ -114,7 +114,7 @@ fn decode(bytes: &[u8], frames: &mut Publisher) -> Result<Result<Slot, image::Er
     };
     let spec = Spec::image_of(head.width, head.height, head.format, DType::U8, None)?;
     let slot = frames.claim_as(&spec)?;
-    let mut target = slot.tensor().share();
+    let mut target = slot.tensor().clone();
     let decoded = codec::decode_into(bytes, &mut target);
     drop(target);
     Ok(decoded.map(|()| slot))

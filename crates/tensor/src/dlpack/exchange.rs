@@ -89,7 +89,7 @@ pub unsafe fn allocate(prototype: &DLTensor) -> Result<Versioned> {
     let allocator = LogicalMemorySpace::from_dlpack(asked)
         .and_then(|(space, vendor)| allocator_on(vendor?, space))
         .ok_or(Fault::Unreachable { have, asked })?;
-    TensorDyn::new_in(allocator.as_ref(), &shape, dtype, None)?.to_dlpack()
+    TensorDyn::builder(&shape, dtype).allocator(allocator.as_ref()).build()?.to_dlpack()
 }
 
 /// Tells a failure to whoever asked: context, kind and message.

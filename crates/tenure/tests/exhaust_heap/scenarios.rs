@@ -58,12 +58,10 @@ fn heap() -> Box<dyn FnOnce() -> Outcome> {
         tensor.fill(7)?;
         let values = tensor.map_read()?.as_slice().iter().map(|byte| u64::from(*byte)).sum::<u64>();
         assert_eq!(values, 7 * BYTES as u64);
-        let lazy = TensorDyn::lazy(
-            Arc::new(Pool::new(kind::allocator(TensorMemory::Mem)?)),
-            &[BYTES],
-            DType::U8,
-            None,
-        )?;
+        let lazy = TensorDyn::builder(&[BYTES], DType::U8)
+            .allocator(&Arc::new(Pool::new(kind::allocator(TensorMemory::Mem)?)))
+            .lazy()
+            .build()?;
         lazy.copy_from(&tensor)?;
         Ok(())
     })
@@ -85,7 +83,7 @@ fn pools() -> Box<dyn FnOnce() -> Outcome> {
     Box::new(move || {
         for round in 1..4 {
             let some: Vec<_> = (0..4)
-                .map(|_| Tensor::<u8>::new_in(&pool, &[round * (100 << 10)], None))
+                .map(|_| Tensor::<u8>::builder(&[round * (100 << 10)]).allocator(&pool).build())
                 .collect::<Result<_, _>>()?;
             some.iter().try_for_each(|tensor| tensor.fill(3))?;
         }

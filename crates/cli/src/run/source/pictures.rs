@@ -77,7 +77,7 @@ impl Source for Pictures {
             return Ok(None);
         };
         let tensor = match &self.still {
-            Some(picture) => Tensor::Brought(picture.share()),
+            Some(picture) => Tensor::Brought(picture.clone()),
             None => {
                 let picture = decode(&read(path)?, frames)?;
                 let failed = |cause| Problem::Picture { path: path.clone(), cause };
