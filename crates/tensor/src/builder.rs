@@ -203,7 +203,7 @@ impl<'a, E: ElementKind> TensorBuilder<'a, E> {
 
     /// For tensors whose elements are all written before anybody sees them: gaps between them are
     /// zero all the same.
-    pub(crate) fn to_be_written(self) -> Self {
+    pub(crate) fn written_whole(self) -> Self {
         TensorBuilder { zeroed: Zeroed::Gaps, ..self }
     }
 
@@ -311,7 +311,7 @@ impl<T: Element> TensorBuilder<'_, T> {
     /// # Errors
     /// As [`TensorBuilder::build`], and if there are not as many values as the tensor has elements.
     pub fn build_from(self, values: &[T]) -> Result<Tensor<T>> {
-        let tensor = self.to_be_written().build()?;
+        let tensor = self.written_whole().build()?;
         let (given, expected) = (values.len(), tensor.flat_bytes() / size_of::<T>());
         if given != expected {
             return Err(Error::WrongLength { what: "elements", given, expected });

@@ -188,7 +188,7 @@ impl<E: ElementKind> Tensor<E> {
             Some((width, height, format)) => TensorBuilder::of_image(width, height, format, dtype),
             None => TensorBuilder::of_shape(shape, dtype),
         };
-        let mut copy: Tensor<E> = builder.place(to).name(name).to_be_written().build()?;
+        let mut copy: Tensor<E> = builder.place(to).name(name).written_whole().build()?;
         if let (None, Some(format)) = (image, self.format()) {
             copy.set_format(format)?;
         }
