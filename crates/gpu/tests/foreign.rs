@@ -160,7 +160,7 @@ fn a_copy_that_fails_on_its_way_says_why() {
     device.lose();
     for _ in 0..2 {
         match fence.wait(None).unwrap_err() {
-            Error::Device { fault, .. } => assert_eq!(fault, DeviceFault::Lost),
+            Error::Device(device) => assert_eq!(device.fault, DeviceFault::Lost),
             other => panic!("{other:?}"),
         }
     }

@@ -179,7 +179,7 @@ impl Buffer {
             Some(len) if end <= self.len => {
                 Ok(Buffer { root: Arc::clone(&self.root), offset: self.offset + start, len })
             }
-            _ => Err(Error::OutOfBounds { start, end, len: self.len }),
+            _ => Err(Error::from(crate::detail::OutOfBounds { start, end, len: self.len })),
         }
     }
 
@@ -373,11 +373,16 @@ impl Buffer {
     fn locate(&self, range: Range<usize>) -> Result<(&Placed, Range<usize>)> {
         let Range { start, end } = range;
         if start > end || end > self.len {
-            return Err(Error::OutOfBounds { start, end, len: self.len });
+            return Err(Error::from(crate::detail::OutOfBounds { start, end, len: self.len }));
         }
         let placed = self.placed()?;
         let base = placed.offset + self.offset;
         Ok((placed, base + start..base + end))
+    }
+
+    #[cold]
+    fn not_mappable(&self) -> Error {
+        Error::NotMappable { memory: self.memory(), space: self.space() }
     }
 
     /// The address of the first byte, without an entry in the ledger: for schedulers that
@@ -393,8 +398,7 @@ impl Buffer {
     /// memory, and must do itself what the memory needs around CPU access (DMA-BUF).
     pub unsafe fn as_ptr(&self) -> Result<NonNull<u8>> {
         let placed = self.placed()?;
-        let (memory, space) = (self.memory(), self.space());
-        let base = placed.raw.fixed_address().ok_or(Error::NotMappable { memory, space })?;
+        let base = placed.raw.fixed_address().ok_or_else(|| self.not_mappable())?;
         // SAFETY: the buffer lies inside the allocation: slices and places are checked.
         Ok(unsafe { base.add(placed.offset + self.offset) })
     }
@@ -411,7 +415,11 @@ impl Root {
         };
         if raw.size() < self.len {
             // Anybody can write an allocator: it is measured, not believed.
-            return Err(Error::OutOfBounds { start: 0, end: self.len, len: raw.size() });
+            return Err(Error::from(crate::detail::OutOfBounds {
+                start: 0,
+                end: self.len,
+                len: raw.size(),
+            }));
         }
         Ok(Placed { raw: Arc::new(raw), offset: 0 })
     }

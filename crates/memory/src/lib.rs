@@ -29,6 +29,7 @@ mod available;
 mod buffer;
 mod carrier;
 mod choose;
+pub mod detail;
 mod device;
 pub mod environment;
 mod error;
@@ -90,6 +91,7 @@ pub use registry::ObjectKey;
 pub use space::{DeviceVendor, DlDevice, LogicalMemorySpace};
 pub use spaces::{allocator_in, allocator_on, announce, carrier_for};
 pub use tensor_memory::TensorMemory;
+pub use tenure_layout::ErrorKind;
 
 #[cfg(linux_like)]
 pub use bus::ensure_sigbus_handler;

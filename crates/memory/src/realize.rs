@@ -8,6 +8,7 @@ mod replay;
 
 use std::collections::HashSet;
 
+use tenure_layout::ErrorKind;
 use tenure_plan::{Arena, Plan, Schedule};
 
 use crate::{Allocator, Buffer, Error, Request};
@@ -69,6 +70,21 @@ pub enum RealizeError {
     /// Memory was refused.
     #[error(transparent)]
     Memory(#[from] Error),
+}
+
+impl RealizeError {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            RealizeError::Schedule(error) => error.kind(),
+            RealizeError::Memory(error) => error.kind(),
+            RealizeError::Count { .. }
+            | RealizeError::Length { .. }
+            | RealizeError::Taken { .. }
+            | RealizeError::Elsewhere { .. }
+            | RealizeError::Outside { .. } => ErrorKind::Invalid,
+        }
+    }
 }
 
 /// Allocates the arenas of `plan` and places `buffers`, one for each buffer of `schedule`, in
@@ -208,7 +224,11 @@ fn make(arena: &Arena, allocator: &dyn Allocator) -> Result<Buffer, Error> {
     let buffer = Buffer::from_raw(allocator.allocate(&request)?);
     if buffer.len() < bytes {
         // Anybody can write an allocator: it is measured, not believed.
-        return Err(Error::OutOfBounds { start: 0, end: bytes, len: buffer.len() });
+        return Err(Error::from(crate::detail::OutOfBounds {
+            start: 0,
+            end: bytes,
+            len: buffer.len(),
+        }));
     }
     buffer.slice(0..bytes)
 }

@@ -90,7 +90,7 @@ impl FromStr for TensorMemory {
             .iter()
             .find(|row| row.1.eq_ignore_ascii_case(word))
             .map(|row| row.0)
-            .ok_or_else(|| Error::UnknownMemory { word: word.to_owned() })
+            .ok_or_else(|| Error::UnknownMemory { word: word.into() })
     }
 }
 

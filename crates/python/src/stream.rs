@@ -173,7 +173,7 @@ impl Subscriber {
     /// a warning if another thread may be about to do it.
     fn warn_full(&self, py: Python<'_>, timeout: Option<Duration>) -> Answer<()> {
         let (name, credits) = self.with(|it| (it.name().to_owned(), it.credits()))?;
-        let full = stream::Error::AllHeld { name, credits };
+        let full = stream::Error::from(tenure::stream::detail::AllHeld { name, credits });
         if timeout.is_none() {
             return Err(full.into());
         }

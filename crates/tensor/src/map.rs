@@ -148,7 +148,7 @@ impl<E: ElementKind> Tensor<E> {
             Ok(())
         } else {
             let (shape, strides) = (layout.shape().into(), layout.strides().into());
-            Err(Error::NotRowMajor { shape, strides })
+            Err(Error::from(crate::detail::NotRowMajor { shape, strides }))
         }
     }
 
@@ -156,7 +156,7 @@ impl<E: ElementKind> Tensor<E> {
         let layout = &self.parts.meta.layout;
         if layout.may_self_overlap() {
             let (shape, strides) = (layout.shape().into(), layout.strides().into());
-            Err(Error::Overlapping { shape, strides })
+            Err(Error::from(crate::detail::Overlapping { shape, strides }))
         } else {
             Ok(())
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tenure::dlpack::{ExportRequest, Exported, Legacy, Versioned};
 use tenure::memory::{Access, Hold, ReadGuard, WriteGuard};
-use tenure::{Dyn, Error, Result, StridedMap, StridedRead, TensorDyn, TensorMap, TensorRead};
+use tenure::{Dyn, tensor::Error, tensor::Result, StridedMap, StridedRead, TensorDyn, TensorMap, TensorRead};
 
 use super::ops::take;
 use super::{EXPORTS, Held, Lease, World};

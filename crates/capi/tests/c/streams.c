@@ -250,7 +250,7 @@ static void tensors(const char *directory) {
     tenure_range_t range = TENURE_RANGE_FULL;
     size_t width = 0, height = 0, stride = 0;
 
-    FAILS(TENURE_STATUS_INVALID, "claim_as", tenure_publisher_claim(out, NULL, &slot));
+    FAILS(TENURE_STATUS_INVALID, "tenure_publisher_claim()", tenure_publisher_claim(out, NULL, &slot));
     FAILS(TENURE_STATUS_UNSUPPORTED, "descriptor", tenure_publisher_publish(out, heap, NULL, NULL));
     OK(tenure_publisher_publish_copy(out, heap, NULL, NULL));
     OK(tenure_tensor_to(heap, TENURE_MEMORY_SHM, &shared));
@@ -354,7 +354,7 @@ static void wrong_order(const char *directory) {
     /* One producer for a name; a consumer can be put out. */
     OK(tenure_publisher_options_new("order", &options));
     OK(tenure_publisher_options_set_directory(options, directory));
-    FAILS(TENURE_STATUS_BUSY, "has a producer already", tenure_publisher_open(options, &second));
+    FAILS(TENURE_STATUS_EXISTS, "has a producer already", tenure_publisher_open(options, &second));
     OK(tenure_publisher_evict(out, figures.id + 1000, &evicted));
     CHECK(!evicted);
     OK(tenure_publisher_evict(out, figures.id, &evicted));

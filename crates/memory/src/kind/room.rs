@@ -30,7 +30,12 @@ pub(super) fn check_room(memory: TensorMemory, bytes: usize, whole: usize) -> Re
         return Ok(());
     }
     let source = grouped.then(|| io::Error::other(Limited { limit: limits().all, used: None }));
-    Err(Error::OutOfMemory { memory, bytes, available: Some(available), source })
+    Err(Error::from(crate::detail::OutOfMemory {
+        memory,
+        bytes,
+        available: Some(available),
+        source,
+    }))
 }
 
 /// Bytes that can be had now without swapping, and whether a control group leaves less than the
@@ -94,11 +99,13 @@ impl Claim {
     /// [`Error::OutOfMemory`] otherwise.
     pub(crate) fn heap(bytes: usize) -> Result<Claim> {
         let limit = limits().all;
-        Claim::new(&HEAP, bytes as u64, limit).map_err(|used| Error::OutOfMemory {
-            memory: TensorMemory::Mem,
-            bytes,
-            available: Some(limit.saturating_sub(used)),
-            source: Some(io::Error::other(Limited { limit, used: Some(used) })),
+        Claim::new(&HEAP, bytes as u64, limit).map_err(|used| {
+            Error::from(crate::detail::OutOfMemory {
+                memory: TensorMemory::Mem,
+                bytes,
+                available: Some(limit.saturating_sub(used)),
+                source: Some(io::Error::other(Limited { limit, used: Some(used) })),
+            })
         })
     }
 

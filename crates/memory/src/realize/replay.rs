@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use tenure_layout::ErrorKind;
 use tenure_plan::Schedule;
 
 use super::{RealizeError, base_of};
@@ -45,6 +46,17 @@ pub enum ReplayError {
         #[source]
         source: Error,
     },
+}
+
+impl ReplayError {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            ReplayError::Buffers(error) => error.kind(),
+            ReplayError::Overwritten { .. } => ErrorKind::Damaged,
+            ReplayError::Refused { source, .. } => source.kind(),
+        }
+    }
 }
 
 /// Runs every step in order. Steps of one level hold everything they read and write at the same
