@@ -1,7 +1,5 @@
 //! Why a call did not do what it was asked, and which status that is.
 
-use tenure::Language;
-
 use crate::status::Status;
 
 /// The result of what a call does.
@@ -28,11 +26,12 @@ impl Failure {
     }
 
     fn of(error: &tenure::Error) -> Failure {
-        Failure::new(error.kind().into(), Language::C.say(error))
+        Failure::new(error.kind().into(), error.to_string())
     }
 }
 
-/// Every error of the library by way of the one that all of them become.
+/// Every error of the library by way of the one that all of them become. Its text tells calls of C:
+/// `guarded` sees to that.
 impl<E: Into<tenure::Error>> From<E> for Failure {
     fn from(error: E) -> Failure {
         Failure::of(&error.into())

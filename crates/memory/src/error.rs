@@ -347,6 +347,9 @@ impl Error {
             | Error::NoDescriptor { .. }
             | Error::NotDma { .. }
             | Error::NotSealable { .. }
+            | Error::NotMemory { .. }
+            | Error::Unsealed { .. }
+            | Error::WrongMode(_)
             | Error::Modifier { .. } => ErrorKind::Unsupported,
             Error::Open(_) | Error::System(_) => ErrorKind::System,
             Error::Truncated | Error::Message(_) => ErrorKind::Damaged,
@@ -356,9 +359,6 @@ impl Error {
             | Error::OutOfBounds(_)
             | Error::Misaligned { .. }
             | Error::AlreadyPlaced { .. }
-            | Error::NotMemory { .. }
-            | Error::Unsealed { .. }
-            | Error::WrongMode(_)
             | Error::TooShort { .. }
             | Error::Sparse(_)
             | Error::UnknownMemory { .. } => ErrorKind::Invalid,

@@ -177,7 +177,7 @@ impl Subscriber {
         if timeout.is_none() {
             return Err(full.into());
         }
-        let text = CString::new(full.to_string()).unwrap_or_default();
+        let text = CString::new(tenure::Language::Python.say(&full)).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
         Ok(())
     }
