@@ -5,8 +5,11 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use tenure_layout::Remedy;
+
 use crate::{
-    Access, DeviceFault, Error, LogicalMemorySpace, MessageFault, Refusal, TensorMemory, Why,
+    Access, DeviceFault, DeviceVendor, Error, LogicalMemorySpace, MessageFault, Refusal,
+    TensorMemory, Why,
 };
 
 macro_rules! boxed {
@@ -26,6 +29,7 @@ boxed!(
     Message,
     NoSpace,
     NoneServed,
+    NotOpen,
     Open,
     OutOfBounds,
     OutOfMemory,
@@ -233,4 +237,40 @@ fn refusal_words(refusals: &[Refusal]) -> String {
         other => format!("{}: {other}", refusal.memory),
     };
     refusals.iter().map(words).collect::<Vec<_>>().join("; ")
+}
+
+/// Memory that another library has on a device which is not open here.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "memory {memory} in space {space} was made by another library, and no device is open here \
+     that reaches it{}",
+    open_words(*space, *vendor)
+)]
+pub struct NotOpen {
+    /// The memory.
+    pub memory: TensorMemory,
+    /// Where it lives.
+    pub space: LogicalMemorySpace,
+    /// Whose device that is.
+    pub vendor: DeviceVendor,
+}
+
+/// What opens the device of another library, if anything here does.
+pub(crate) fn open_remedy(space: LogicalMemorySpace, vendor: DeviceVendor) -> Option<Remedy> {
+    let number = match space {
+        LogicalMemorySpace::GpuMemory { device_id } => device_id,
+        _ => 0,
+    };
+    match vendor {
+        DeviceVendor::Cuda => Some(Remedy::OpenDevice { backend: "cuda", number }),
+        DeviceVendor::Rocm => Some(Remedy::OpenDevice { backend: "hip", number }),
+        _ => None,
+    }
+}
+
+fn open_words(space: LogicalMemorySpace, vendor: DeviceVendor) -> String {
+    match open_remedy(space, vendor) {
+        Some(remedy) => remedy.clause().to_string(),
+        None => ": that library has to copy it".to_owned(),
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tenure_layout::{Clause, ErrorKind, Remedy};
 
-use crate::{DeviceVendor, LogicalMemorySpace, TensorMemory, detail};
+use crate::{LogicalMemorySpace, TensorMemory, detail};
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -116,19 +116,8 @@ pub enum Error {
         space: LogicalMemorySpace,
     },
     /// Memory that another library has on a device which is not open here.
-    #[error(
-        "memory {memory} in space {space} was made by another library, and no device is open here \
-         that reaches it{}",
-        open_words(*space, *vendor)
-    )]
-    NotOpen {
-        /// The memory.
-        memory: TensorMemory,
-        /// Where it lives.
-        space: LogicalMemorySpace,
-        /// Whose device that is.
-        vendor: DeviceVendor,
-    },
+    #[error(transparent)]
+    NotOpen(Box<detail::NotOpen>),
     /// A device refused, or failed.
     #[error(transparent)]
     Device(Box<detail::Device>),
@@ -370,7 +359,7 @@ impl Error {
         match self {
             Error::Unavailable(unavailable) => unavailable.why.remedy(),
             Error::NotMappable { .. } => Some(Remedy::CopyToMain),
-            Error::NotOpen { space, vendor, .. } => open_remedy(*space, *vendor),
+            Error::NotOpen(closed) => detail::open_remedy(closed.space, closed.vendor),
             Error::ReadOnly { .. } => Some(Remedy::MapForReading),
             Error::NotDma { .. } => Some(Remedy::CloneDescriptor),
             _ => None,
@@ -431,24 +420,4 @@ fn source_words(refusals: &[crate::kind::dma::SourceRefusal]) -> String {
         format!("{}: {}", refusal.source, refusal.reason)
     };
     refusals.iter().map(words).collect::<Vec<_>>().join(", ")
-}
-
-/// What opens the device of another library, if anything here does.
-fn open_remedy(space: LogicalMemorySpace, vendor: DeviceVendor) -> Option<Remedy> {
-    let number = match space {
-        LogicalMemorySpace::GpuMemory { device_id } => device_id,
-        _ => 0,
-    };
-    match vendor {
-        DeviceVendor::Cuda => Some(Remedy::OpenDevice { backend: "cuda", number }),
-        DeviceVendor::Rocm => Some(Remedy::OpenDevice { backend: "hip", number }),
-        _ => None,
-    }
-}
-
-fn open_words(space: LogicalMemorySpace, vendor: DeviceVendor) -> String {
-    match open_remedy(space, vendor) {
-        Some(remedy) => remedy.clause().to_string(),
-        None => ": that library has to copy it".to_owned(),
-    }
 }

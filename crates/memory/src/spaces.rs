@@ -57,7 +57,7 @@ pub fn carrier_for(raw: &RawBuffer) -> Result<Arc<dyn Carrier>> {
     }
     let (memory, space) = (raw.memory(), raw.space());
     all().into_iter().find(|carrier| carrier.reaches(raw)).ok_or_else(|| match raw.vendor() {
-        Some(vendor) => Error::NotOpen { memory, space, vendor },
+        Some(vendor) => Error::from(crate::detail::NotOpen { memory, space, vendor }),
         None => Error::NotMappable { memory, space },
     })
 }

@@ -16,6 +16,8 @@ fn errors_are_small() {
     small::<tenure::layout::Error>();
     small::<tenure::memory::Error>();
     small::<tenure::tensor::Error>();
+    // Errors that hold one of these beside a tensor's have the room of the latter.
+    assert!(size_of::<tenure::layout::Error>() <= 24 && size_of::<tenure::memory::Error>() <= 24);
     #[cfg(feature = "files")]
     small::<tenure::files::Error>();
     #[cfg(feature = "image")]

@@ -15,7 +15,9 @@ fn in_memory() -> Vec<Error> {
         let why = Why::NotAllocated { reason: "it is made elsewhere", remedy: Some(remedy) };
         memory::Error::from(memory::detail::Unavailable { memory, why })
     };
-    let not_open = |vendor| memory::Error::NotOpen { memory, space: SPACE, vendor };
+    let not_open = |vendor| {
+        memory::Error::from(tenure::memory::detail::NotOpen { memory, space: SPACE, vendor })
+    };
     let errors = [
         not_allocated(Remedy::OpenFile),
         not_allocated(Remedy::OpenAnyDevice),
@@ -45,7 +47,7 @@ fn of_tensors() -> Vec<Error> {
 #[cfg(feature = "image")]
 fn of_images() -> Vec<Error> {
     use tenure::image::{self, detail};
-    let colour = tenure::Colour::default();
+    let colour = tenure::Colour::from_code(0).unwrap();
     let errors = [
         detail::NotAnImage { role: "source", shape: vec![3] }.into(),
         image::Error::ColourOfRgb {
