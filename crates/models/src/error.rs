@@ -76,7 +76,7 @@ pub enum Error {
         /// Its first output.
         tensor: String,
         /// What is wrong.
-        issue: ShapeIssue,
+        issue: Box<ShapeIssue>,
     },
     /// A tensor over `u64::MAX` bytes.
     #[error("tensor {tensor} of shape {shape:?} is over 2^64 bytes")]
