@@ -224,7 +224,8 @@ static void declared_and_full(const char *directory) {
     OK(tenure_subscriber_open(options, &in));
     tenure_subscriber_options_free(options);
     OK(tenure_publisher_publish_copy(out, other, NULL, NULL));
-    FAILS(TENURE_STATUS_OUT_OF_MEMORY, "tenure_subscriber_options_set_limits()", tenure_subscriber_next(in, SECOND, &frame));
+    FAILS(TENURE_STATUS_OUT_OF_MEMORY, "tenure_subscriber_options_set_limits()",
+          tenure_subscriber_next(in, SECOND, &frame));
     FAILS(TENURE_STATUS_NULL, "subscriber", tenure_subscriber_held(NULL, &held));
     FAILS(TENURE_STATUS_NULL, "held", tenure_subscriber_held(in, NULL));
     FAILS(TENURE_STATUS_NULL, "options", tenure_subscriber_options_set_limits(NULL, 1, 1));
