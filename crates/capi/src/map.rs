@@ -135,7 +135,7 @@ pub unsafe extern "C" fn tenure_map_data(
         let (map, data) = unsafe { (borrow(map, "map")?, out(data, "data")?) };
         if !bytes.is_null() {
             let count = map.bytes.count(map.held.shape(), map.held.strides())?;
-            // SAFETY: by the caller's promise.
+            // SAFETY: `bytes` is not null, and valid for a write, as this function demands.
             unsafe { out(bytes, "bytes") }?.write(count);
         }
         data.write(map.bytes.data.cast());
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn tenure_read_data(
         let (read, data) = unsafe { (borrow(read, "read")?, out(data, "data")?) };
         if !bytes.is_null() {
             let count = read.bytes.count(read.held.shape(), read.held.strides())?;
-            // SAFETY: by the caller's promise.
+            // SAFETY: `bytes` is not null, and valid for a write, as this function demands.
             unsafe { out(bytes, "bytes") }?.write(count);
         }
         data.write(read.bytes.data.cast_const().cast());

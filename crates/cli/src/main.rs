@@ -53,7 +53,7 @@ use failure::Failure;
 use options::{Command, Options};
 
 fn main() -> ExitCode {
-    // Whoever started the command may have blocked signals, and threads inherit that.
+    // The parent process may have blocked signals, and threads inherit that.
     tenure::memory::prepare_thread();
     match Options::try_parse() {
         Ok(options) => failure::exit_code(run(&options.command)),
