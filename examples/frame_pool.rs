@@ -8,7 +8,8 @@ use tenure::{Tensor, TensorMemory};
 fn main() -> Result<(), Box<dyn Error>> {
     let pool = Pool::new(kind::allocator(TensorMemory::Shm)?);
     for n in 0..100u8 {
-        let frame = Tensor::<u8>::new_in(&pool, &[1080, 1920, 4], Some("frame"))?;
+        let frame =
+            Tensor::<u8>::builder(&[1080, 1920, 4]).allocator(&pool).name("frame").build()?;
         frame.map()?.as_mut_slice().fill(n);
     }
     let report = pool.report();

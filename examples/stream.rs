@@ -22,7 +22,7 @@ fn producer() -> Result<(), Box<dyn Error>> {
     let directory = std::env::temp_dir().join(format!("tenure-example-{}", std::process::id()));
     let mut publisher = Publisher::builder("cam0/frame")
         .directory(&directory)
-        .spec(Spec::image(PixelFormat::Rgb, 640, 480)?)
+        .spec(Spec::image(640, 480, PixelFormat::Rgb)?)
         .open()?;
     let mut child = Command::new(std::env::current_exe()?).arg(&directory).spawn()?;
     while publisher.consumers() == 0 && child.try_wait()?.is_none() {

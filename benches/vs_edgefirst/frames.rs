@@ -54,7 +54,7 @@ pub(crate) fn rows(bench: &mut Bench) -> Result<(), Error> {
 }
 
 fn pooled(pool: &Pool) {
-    if let Ok(frame) = Tensor::<u8>::new_in(pool, &SHAPE, None) {
+    if let Ok(frame) = Tensor::<u8>::builder(&SHAPE).allocator(pool).build() {
         fill(&frame);
     }
 }

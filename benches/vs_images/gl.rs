@@ -1,7 +1,7 @@
 //! The first row by OpenGL, beside the OpenGL of edgefirst-image: with a driver in software on most
 //! machines that measure it, so time is that of the processor, of all threads of the program.
 
-use tenure::image::{Convert, EngineKind, Filter, Fit, ImageProcessor, ImageProcessorConfig};
+use tenure::image::{Convert, EngineKind, Filter, Fit, ImageProcessor};
 use tenure::{Colour, TensorDyn, TensorMemory};
 use tenure_benches::{Bench, Error, Program, Unit, note, program_nanoseconds};
 
@@ -26,17 +26,14 @@ impl Ours {
     fn new(task: &Task, memory: Option<TensorMemory>) -> Result<Ours, Error> {
         // No other engine takes over.
         let engines = Some(vec![EngineKind::Gl]);
-        let processor =
-            ImageProcessor::with_config(&ImageProcessorConfig { engines, threads: Some(1) })?;
+        let processor = ImageProcessor::builder().engines(engines).threads(1).build()?;
         let image = |(width, height), format| {
             processor.create_image(width, height, format, task.dtype, memory)
         };
         let (source, target) = (image(task.size, task.source)?, image(task.to, task.target)?);
         source.map()?.as_mut_slice().copy_from_slice(&task.frame());
-        let convert = Convert::new()
-            .with_fit(Fit::letterbox(114))
-            .with_filter(task.filter)
-            .with_colour(Colour::HD);
+        let convert =
+            Convert::new().fit(Fit::letterbox(114)).filter(task.filter).colour(Colour::HD);
         let mut ours = Ours { processor, source, target, convert };
         // Where there is no OpenGL, this says so.
         ours.measure()?;
@@ -47,7 +44,7 @@ impl Ours {
     fn measure(&mut self) -> Result<f64, Error> {
         let before = program_nanoseconds();
         for _ in 0..PICTURES {
-            self.processor.convert(&self.source, &mut self.target, &self.convert)?;
+            self.processor.convert(&self.source, &self.target, &self.convert)?;
         }
         Ok((program_nanoseconds() - before) / f64::from(PICTURES))
     }

@@ -1,7 +1,7 @@
 //! How we do it: one call.
 
-use tenure::image::{Convert, EngineKind, Fit, ImageProcessor, ImageProcessorConfig, Normalize};
-use tenure::{Colour, DType, TensorDyn, TensorMemory};
+use tenure::image::{Convert, EngineKind, Fit, ImageProcessor, Normalize};
+use tenure::{Colour, DType, DynTensor, TensorDyn, TensorMemory};
 use tenure_benches::Error;
 
 use crate::Task;
@@ -16,9 +16,9 @@ pub(crate) struct Ours {
 impl Ours {
     pub(crate) fn new(task: &Task, frame: &[u8], threads: usize) -> Result<Ours, Error> {
         let engines = Some(vec![EngineKind::Cpu]);
-        let config = ImageProcessorConfig { engines, threads: Some(threads) };
+        let config = ImageProcessor::builder().engines(engines).threads(threads);
         let image = |(width, height), format, dtype| {
-            TensorDyn::image(width, height, format, dtype, None, Some(TensorMemory::Mem), None)
+            TensorDyn::image(width, height, format, dtype, Some(TensorMemory::Mem), None)
         };
         let source = image(task.size, task.source, DType::U8)?;
         let mut map = source.map()?;
@@ -30,12 +30,12 @@ impl Ours {
             _ => Normalize::scale(1.0 / 255.0),
         };
         let convert = Convert::new()
-            .with_fit(Fit::letterbox(114))
-            .with_filter(task.filter)
-            .with_colour(Colour::HD)
-            .with_normalize(normalize);
+            .fit(Fit::letterbox(114))
+            .filter(task.filter)
+            .colour(Colour::HD)
+            .normalize(normalize);
         Ok(Ours {
-            processor: ImageProcessor::with_config(&config)?,
+            processor: config.build()?,
             source,
             target: image(task.to, task.target, task.dtype)?,
             convert,
@@ -43,6 +43,6 @@ impl Ours {
     }
 
     pub(crate) fn run(&mut self) -> bool {
-        self.processor.convert(&self.source, &mut self.target, &self.convert).is_ok()
+        self.processor.convert(&self.source, &self.target, &self.convert).is_ok()
     }
 }

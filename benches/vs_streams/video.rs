@@ -15,7 +15,7 @@ fn dropped(frames: usize) -> Result<f64, Error> {
     let directory = tempfile::tempdir()?;
     let mut publisher = Publisher::builder("bench")
         .directory(directory.path())
-        .spec(Spec::image(PixelFormat::Nv12, 3840, 2160)?)
+        .spec(Spec::image(3840, 2160, PixelFormat::Nv12)?)
         .open()?;
     let mut consumers = Vec::new();
     for _ in 0..CONSUMERS {

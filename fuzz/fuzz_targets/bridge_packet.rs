@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
-use tenure::{DType, PixelFormat, TensorDyn};
+use tenure::{DType, PixelFormat, DynTensor, TensorDyn};
 use tenure_bridge::packet::{Encoding, Head, LARGEST, Packet};
 use tenure_bridge::unpack;
 
@@ -40,7 +40,7 @@ impl Beside<'_> {
         let tensor = match format {
             Some(format) => {
                 let format = PixelFormat::from_code(format)?;
-                TensorDyn::image(width, height, format, dtype, None, None, None)
+                TensorDyn::image(width, height, format, dtype, None, None)
             }
             None => TensorDyn::new(&[width, height], dtype, None, None),
         };
@@ -58,7 +58,7 @@ fn slot(head: &Head) -> Option<TensorDyn> {
     match &description.image {
         Some(image) => {
             let (format, width, height) = (image.format, image.width, image.height);
-            TensorDyn::image(width, height, format, description.dtype, None, None, None).ok()
+            TensorDyn::image(width, height, format, description.dtype, None, None).ok()
         }
         None => TensorDyn::new(&description.shape, description.dtype, None, None).ok(),
     }

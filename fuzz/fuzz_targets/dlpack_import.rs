@@ -158,7 +158,7 @@ fn import<S: ManagedStruct>(managed: *mut S, inside: &std::ops::Range<usize>, ex
         Ok(tensor) => {
             assert_eq!(deleted(), 0);
             look(&tensor, inside);
-            let view = tensor.share();
+            let view = tensor.clone();
             drop(tensor);
             assert_eq!(deleted(), 0);
             drop(view);

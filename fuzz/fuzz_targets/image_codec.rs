@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tenure::image::codec;
-use tenure::{DType, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, TensorDyn, TensorMemory};
 
 /// Larger pictures are slow, and find nothing that smaller ones do not.
 const MOST: usize = 1 << 20;
@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!((decoded.width(), decoded.height()), (Some(head.width), Some(head.height)));
     let stride = head.width * head.format.channels() + 5;
     let padded =
-        TensorDyn::image(head.width, head.height, head.format, DType::U8, Some(stride), heap, None);
+        TensorDyn::image_builder(head.width, head.height, head.format, DType::U8).row_stride(stride).memory(heap).build();
     let mut padded = padded.unwrap();
     codec::decode_into(bytes, &mut padded).unwrap();
     let tight = padded.to(heap).unwrap();

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use tenure::TensorDyn;
-use tenure::image::{Convert, EngineKind, Filter, Fit, ImageProcessor, ImageProcessorConfig};
+use tenure::image::{Convert, EngineKind, Filter, Fit, ImageProcessor};
 use tenure::image::{Normalize, Rotation, Siting};
 use tenure::layout::{Colour, Quantization, Region};
 use tenure_fuzz::pictures::{Bound, Picture, numbers, outside};
@@ -55,8 +55,8 @@ enum Numbers {
 }
 
 fn processor(kind: EngineKind, threads: usize) -> ImageProcessor {
-    let config = ImageProcessorConfig { engines: Some(vec![kind]), threads: Some(threads) };
-    ImageProcessor::with_config(&config).expect("an engine")
+    let config = ImageProcessor::builder().engines(vec![kind]).threads(threads);
+    config.build().expect("an engine")
 }
 
 /// Made once, so that what they keep from one picture to the next is met too.
@@ -104,22 +104,23 @@ impl Input {
             // Many pixels and many taps take the definition too long.
             filter = Filter::Antialiased;
         }
-        Some(Convert {
-            crop: region(self.crop, size(source)?),
-            into: region(self.into, size(target)?),
-            fit: match self.fit % 3 {
-                0 => Fit::Stretch,
-                1 => Fit::Letterbox { fill: self.fill },
-                _ => Fit::Cover,
-            },
-            rotation: Rotation::from_degrees(u32::from(self.turn % 4) * 90).ok()?,
-            flip_horizontal: self.turn & 4 != 0,
-            flip_vertical: self.turn & 8 != 0,
-            filter,
-            colour: colour(self.colour),
-            siting: [None, Some(Siting::Centre), Some(Siting::Left)][usize::from(self.siting % 3)],
-            normalize: self.normalize.normalize(),
-        })
+        let fit = match self.fit % 3 {
+            0 => Fit::Stretch,
+            1 => Fit::Letterbox { fill: self.fill },
+            _ => Fit::Cover,
+        };
+        let sitings = [None, Some(Siting::Centre), Some(Siting::Left)];
+        let convert = Convert::new()
+            .crop(region(self.crop, size(source)?))
+            .into(region(self.into, size(target)?))
+            .fit(fit)
+            .rotation(Rotation::from_degrees(u32::from(self.turn % 4) * 90).ok()?)
+            .flips(self.turn & 4 != 0, self.turn & 8 != 0)
+            .filter(filter)
+            .colour(colour(self.colour))
+            .siting(sitings[usize::from(self.siting % 3)])
+            .normalize(self.normalize.normalize());
+        Some(convert)
     }
 
     fn is_large(&self) -> bool {
@@ -153,8 +154,8 @@ fuzz_target!(|input: Input| {
     let Some(convert) = input.convert(&source, &result) else { return };
     let before = bytes(&whole);
 
-    let placement = REFERENCE.convert(&source, &mut expected, &convert);
-    let own = CPU[usize::from(input.is_large())].convert(&source, &mut result, &convert);
+    let placement = REFERENCE.convert(&source, &expected, &convert);
+    let own = CPU[usize::from(input.is_large())].convert(&source, &result, &convert);
     match (placement, own) {
         (Ok(a), Ok(b)) => assert_eq!(a, b),
         (Err(a), Err(b)) => {

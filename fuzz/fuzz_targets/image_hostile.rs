@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
-use tenure::image::{Convert, EngineKind, ImageProcessor, ImageProcessorConfig};
+use tenure::image::{Convert, EngineKind, ImageProcessor};
 use tenure::layout::{DType, PixelFormat};
 use tenure::{Buffer, Region, Tensor, TensorDyn, TensorMemory};
 use tenure_fuzz::made::Number;
@@ -134,8 +134,8 @@ fn owners(image: &TensorDyn) -> Option<Vec<bool>> {
 
 fn processor(threads: usize) -> ImageProcessor {
     let config =
-        ImageProcessorConfig { engines: Some(vec![EngineKind::Cpu]), threads: Some(threads) };
-    ImageProcessor::with_config(&config).expect("an engine")
+        ImageProcessor::builder().engines(vec![EngineKind::Cpu]).threads(threads);
+    config.build().expect("an engine")
 }
 
 static CPU: LazyLock<[ImageProcessor; 2]> = LazyLock::new(|| [1, 2].map(processor));
@@ -154,8 +154,8 @@ fuzz_target!(|input: Input| {
         true => target.copy_from(&source).map_err(|error| error.to_string()),
         false => {
             let crop = input.crop.map(region);
-            let convert = Convert { crop, into: input.into.map(region), ..Convert::default() };
-            let done = CPU[usize::from(input.threads)].convert(&source, &mut target, &convert);
+            let convert = Convert::new().crop(crop).into(input.into.map(region));
+            let done = CPU[usize::from(input.threads)].convert(&source, &target, &convert);
             done.map(drop).map_err(|error| error.to_string())
         }
     };

@@ -58,9 +58,9 @@ fn sample(image: &ImageLayout, plane: usize, index: &[usize]) -> usize {
 
 fn small(input: &Input, format: PixelFormat, dtype: DType) {
     let (width, height) = (usize::from(input.width), usize::from(input.height));
-    let Ok(packed) = ImageLayout::new(format, dtype, width, height, None) else { return };
+    let Ok(packed) = ImageLayout::new(width, height, format, dtype, None) else { return };
     let stride = input.padding.map(|padding| packed.row_stride() + usize::from(padding));
-    let Ok(image) = ImageLayout::new(format, dtype, width, height, stride) else { return };
+    let Ok(image) = ImageLayout::new(width, height, format, dtype, stride) else { return };
     sound(&image);
     assert!(image.planes_follow());
     let mut end = 0;
@@ -104,7 +104,7 @@ fn small(input: &Input, format: PixelFormat, dtype: DType) {
 fn wild(wild: &Wild, format: PixelFormat, dtype: DType) {
     let Wild { width, height, stride, places, shift, shape, .. } = wild;
     let made = [
-        ImageLayout::new(format, dtype, *width, *height, *stride),
+        ImageLayout::new(*width, *height, format, dtype, *stride),
         ImageLayout::from_planes(format, dtype, *width, *height, places),
         ImageLayout::from_shape(format, dtype, shape, *stride),
     ];

@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use tenure::image::{Convert, Normalize};
 use tenure::layout::{DType, ImageLayout, PixelFormat, Region};
-use tenure::{TensorDyn, TensorMemory};
+use tenure::{DynTensor, TensorDyn, TensorMemory};
 
 /// Most pixels across and down.
 const MOST: usize = 70;
@@ -50,13 +50,13 @@ impl Picture {
         let [_, _, right, below] =
             self.around.unwrap_or_default().map(|side| usize::from(side % 9));
         let (width, height) = (region.x + region.width + right, region.y + region.height + below);
-        let packed = ImageLayout::new(format, dtype, width, height, None).ok()?;
+        let packed = ImageLayout::new(width, height, format, dtype, None).ok()?;
         let padding = usize::from(self.padding % 40) * dtype.size().unwrap_or(1);
         let stride = (padding > 0).then(|| packed.row_stride() + padding);
         let memory = Some(TensorMemory::Mem);
-        let whole = TensorDyn::image(width, height, format, dtype, stride, memory, None).ok()?;
+        let whole = TensorDyn::image_builder(width, height, format, dtype).row_stride(stride).memory(memory).build().ok()?;
         paint(&whole, seed);
-        let image = if self.around.is_some() { whole.view(region).ok()? } else { whole.share() };
+        let image = if self.around.is_some() { whole.view(region).ok()? } else { whole.clone() };
         Some((whole, image))
     }
 }
@@ -122,7 +122,7 @@ impl Bound {
     /// For a conversion into `target`.
     pub fn new(target: &TensorDyn, convert: &Convert) -> Bound {
         let dtype = target.dtype();
-        let normalize = &convert.normalize;
+        let normalize = &convert.get_normalize();
         let integers = matches!(dtype, DType::U8 | DType::I8);
         let quantized = match (normalize.quantize, target.quantization()) {
             // What is stored as it is does not care for a quantisation.

@@ -2,7 +2,7 @@
 //! descriptors and copies.
 #![forbid(unsafe_code)]
 
-use tenure::{Bool, DType, Error, Layout, Tensor, TensorDyn, TensorMemory};
+use tenure::{Bool, DType, DynTensor, Error, Layout, Tensor, TensorDyn, TensorMemory};
 use tenure_attacks::{layout, memory, refused};
 
 fn main() {
@@ -11,7 +11,7 @@ fn main() {
     refused!(untyped.typed::<u8>(), Error::WrongElement { .. });
     refused!(untyped.typed::<u32>(), Error::WrongElement { .. });
     refused!(untyped.typed::<f64>(), Error::WrongElement { .. });
-    refused!(untyped.typed::<bool>(), Error::WrongElement { .. });
+    refused!(untyped.typed::<Bool>(), Error::WrongElement { .. });
     refused!(floats.typed::<i32>(), Error::WrongElement { .. });
     untyped.typed::<f32>().expect("what it is").map().expect("free").as_mut_slice()[0] = 1.0;
 
@@ -21,7 +21,7 @@ fn main() {
     refused!(wrong, Error::WrongElement { .. });
     let wrong = Tensor::<f32>::from_buffer(buffer(), layout(DType::U32, &[16]));
     refused!(wrong, Error::WrongElement { .. });
-    let wrong = Tensor::<bool>::from_buffer(buffer(), layout(DType::U8, &[64]));
+    let wrong = Tensor::<Bool>::from_buffer(buffer(), layout(DType::U8, &[64]));
     refused!(wrong, Error::WrongElement { .. });
     // Types that share a byte have no Rust type at all.
     let packed = TensorDyn::new(&[16], DType::U4, None, None).expect("8 bytes");

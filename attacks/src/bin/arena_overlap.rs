@@ -11,7 +11,8 @@ use tenure_attacks::{memory, refused};
 fn main() {
     let arena = Tensor::<u8>::new(&[4096], Some(TensorMemory::Mem), Some("arena")).expect("a page");
     let placed = |offset| {
-        let lazy = Tensor::<u8>::lazy(Arc::new(Mem), &[1024], None).expect("lazy");
+        let lazy =
+            Tensor::<u8>::builder(&[1024]).allocator(&Arc::new(Mem)).lazy().build().expect("lazy");
         lazy.buffer().place_in(arena.buffer(), offset).expect("room");
         lazy
     };
@@ -32,7 +33,8 @@ fn main() {
 
     // An arena inside an arena: the innermost bytes still answer to one ledger.
     let inner = placed(2048);
-    let innermost = Tensor::<u8>::lazy(Arc::new(Mem), &[256], None).expect("lazy");
+    let innermost =
+        Tensor::<u8>::builder(&[256]).allocator(&Arc::new(Mem)).lazy().build().expect("lazy");
     innermost.buffer().place_in(inner.buffer(), 512).expect("room");
     assert_eq!(innermost.buffer().start(), 2560);
     let held = innermost.map().expect("free");

@@ -3,7 +3,7 @@
 //! stepping from one row into the gap behind it.
 #![forbid(unsafe_code)]
 
-use tenure::{DType, Error, PixelFormat, Region, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, Error, PixelFormat, Region, Tensor, TensorDyn, TensorMemory};
 use tenure_attacks::{layout, refused};
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
@@ -43,7 +43,8 @@ fn main() {
 
     // A tensor that was allocated with padding has that, but not its views, and not those who
     // describe its memory anew.
-    let padded = TensorDyn::image(10, 4, PixelFormat::Rgb, DType::U8, Some(64), MEM, None);
+    let padded = TensorDyn::image_builder(10, 4, PixelFormat::Rgb, DType::U8).row_stride(64);
+    let padded = padded.memory(MEM).build();
     let padded = padded.expect("an image");
     padded.map_span().expect("all of it is its own").fill(5);
     let part = padded.view(Region::new(0, 0, 10, 4)).expect("all pixels, as a view");
@@ -51,7 +52,7 @@ fn main() {
     refused!(padded.slice(0, ..).expect("rows").map_span(), Error::NotWhole { .. });
     let anew = TensorDyn::from_buffer(padded.buffer().clone(), padded.layout().clone());
     refused!(anew.expect("fits").map_span(), Error::NotWhole { .. });
-    let mut view = part.share();
+    let mut view = part.clone();
     refused!(view.configure_image(64, 4, PixelFormat::Grey, None), layout!(OutOfBounds { .. }));
 
     // Half bytes: a row of three elements would end in the middle of one.

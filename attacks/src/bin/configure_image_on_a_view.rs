@@ -2,7 +2,7 @@
 //! tensor that it was cut from.
 #![forbid(unsafe_code)]
 
-use tenure::{DType, PixelFormat, Region, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, PixelFormat, Region, Tensor, TensorDyn, TensorMemory};
 use tenure_attacks::{layout, refused};
 
 fn main() {

@@ -19,7 +19,11 @@ fn main() {
         // The tensor's place is the arena's second half; whoever holds that half is alone there.
         let arena = Tensor::<u8>::new(&[2 * SIZE], Some(TensorMemory::Mem), None).expect("memory");
         let half = arena.slice(0, SIZE..2 * SIZE).expect("inside");
-        let lazy = Tensor::<u8>::lazy(Arc::new(Mem), &[ROWS, COLUMNS], None).expect("lazy");
+        let lazy = Tensor::<u8>::builder(&[ROWS, COLUMNS])
+            .allocator(&Arc::new(Mem))
+            .lazy()
+            .build()
+            .expect("lazy");
         let columns = |range| lazy.slice(1, range).expect("inside");
         let (left, right) = (columns(0..COLUMNS / 2), columns(COLUMNS / 2..COLUMNS));
         let mut held = half.map().expect("free");

@@ -10,14 +10,14 @@ use tenure::{Pool, Tensor, TensorMemory};
 
 fn main() {
     let pool = Pool::new(kind::allocator(TensorMemory::Shm).expect("shared memory"));
-    let tensor = Tensor::<u8>::new_in(&pool, &[4096], None).expect("a page");
+    let tensor = Tensor::<u8>::builder(&[4096]).allocator(&pool).build().expect("a page");
     tensor.fill(7).expect("free");
     let fd = tensor.clone_fd().expect("shared memory has one");
     let gone = tensor.buffer_identity().weak();
     drop(tensor);
     assert!(gone.upgrade().is_none(), "the pool must not keep what others hold");
 
-    let next = Tensor::<u8>::new_in(&pool, &[4096], None).expect("a page");
+    let next = Tensor::<u8>::builder(&[4096]).allocator(&pool).build().expect("a page");
     let old = File::from(fd);
     old.write_all_at(&[99; 4096], 0).expect("the memory still exists");
     assert_eq!(next.map_read().expect("free").as_slice(), [0; 4096]);

@@ -18,7 +18,7 @@ fn main() {
         move || {
             for round in 0..200 {
                 let tensor = match round % 3 {
-                    0 => Tensor::<u32>::new_in(&pool, &[64], None),
+                    0 => Tensor::<u32>::builder(&[64]).allocator(&pool).build(),
                     1 => Tensor::<u32>::new(&[64], Some(TensorMemory::Shm), None),
                     _ => Tensor::<u32>::new(&[64], Some(TensorMemory::Mem), None),
                 };
@@ -42,7 +42,7 @@ fn main() {
                 thread::spawn(move || assert_eq!(map.as_slice()[1], round))
             }
             _ => {
-                kept.push(tensor.share());
+                kept.push(tensor.clone());
                 drop(map);
                 thread::spawn(move || drop(tensor.map().expect("given back")))
             }

@@ -20,14 +20,18 @@ fn main() {
             let fresh = Tensor::<u8>::new(&[size], memory, None).expect("memory");
             assert!(fresh.map_read().expect("free").as_slice().iter().all(|byte| *byte == 0));
         }
-        let image = Tensor::<u8>::image_with_stride(30, 20, PixelFormat::I420, 64, memory, None);
+        let image = Tensor::<u8>::image_builder(30, 20, PixelFormat::I420)
+            .row_stride(64)
+            .memory(memory)
+            .build();
         let image = image.expect("an image");
         let whole = image.buffer().read().expect("free");
         assert!(whole.as_bytes().iter().all(|byte| *byte == 0), "padding too");
     }
     let allocators: [Arc<dyn Allocator>; 2] = [Arc::new(Mem), Arc::new(Shm::new())];
     for allocator in allocators {
-        let lazy = Tensor::<f64>::lazy(Arc::clone(&allocator), &[5000], None).expect("lazy");
+        let lazy =
+            Tensor::<f64>::builder(&[5000]).allocator(&allocator).lazy().build().expect("lazy");
         assert!(lazy.map().expect("made now").as_slice().iter().all(|value| *value == 0.0));
         let raw = allocator.allocate(&Request::new(777).expect("small")).expect("memory");
         let raw = tenure::Buffer::from_raw(raw);

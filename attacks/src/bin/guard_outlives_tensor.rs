@@ -17,7 +17,11 @@ fn main() {
     let of = |memory| kind::allocator(memory).expect("this memory is everywhere");
     let pool = Pool::new(of(TensorMemory::Mem));
     let arena = Tensor::<u8>::new(&[8192], Some(TensorMemory::Mem), None).expect("an arena");
-    let lazy = Tensor::<u8>::lazy(Arc::new(kind::mem::Mem), &[4096], None).expect("lazy");
+    let lazy = Tensor::<u8>::builder(&[4096])
+        .allocator(&Arc::new(kind::mem::Mem))
+        .lazy()
+        .build()
+        .expect("lazy");
     lazy.buffer().place_in(arena.buffer(), 4096).expect("room");
 
     let parent = Tensor::<u8>::new(&[3, 4096], Some(TensorMemory::Mem), None).expect("memory");
@@ -27,7 +31,7 @@ fn main() {
         filled(Tensor::<u8>::new(&[1 << 20], Some(TensorMemory::Mem), None).expect("memory"), 2),
         filled(view, 3),
         filled(lazy, 4),
-        filled(Tensor::<u8>::new_in(&pool, &[4096], None).expect("memory"), 5),
+        filled(Tensor::<u8>::builder(&[4096]).allocator(&pool).build().expect("memory"), 5),
     ];
     drop((parent, arena, pool));
 

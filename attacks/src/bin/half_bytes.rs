@@ -2,7 +2,7 @@
 //! lives in its other half.
 #![forbid(unsafe_code)]
 
-use tenure::{DType, Layout, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, Layout, Tensor, TensorDyn, TensorMemory};
 use tenure_attacks::{layout, memory, refused};
 
 fn main() {

@@ -25,7 +25,7 @@ fn main() {
     for round in 0..10 {
         let slot = publisher.claim().expect("a slot");
         slot.typed::<u8>().expect("bytes").fill(round).expect("free");
-        let (handle, view) = (slot.share(), slot.slice(0, 5_000..20_000).expect("inside"));
+        let (handle, view) = (slot.clone(), slot.slice(0, 5_000..20_000).expect("inside"));
         let mut guard = handle.slice(0, 0..5_000).expect("inside").map().expect("free");
         let lent = view.to_dlpack().expect("free");
         slot.publish(Meta::new()).expect("published");

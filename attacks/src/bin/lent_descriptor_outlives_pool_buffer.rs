@@ -29,14 +29,14 @@ fn main() {
         drop(lent);
         assert!(gone.upgrade().is_none(), "the pool must not keep what others hold");
 
-        let secret = Tensor::<u8>::new_in(&pool, &[4096], None).expect("a page");
+        let secret = Tensor::<u8>::builder(&[4096]).allocator(&pool).build().expect("a page");
         secret.fill(7).expect("free");
         let mut seen = [0; 4096];
         kept.read_exact_at(&mut seen, 0).expect("the memory still exists");
         assert!(seen == [1; 4096], "the old holder reads the new owner's bytes");
     }
     // What nobody else has seen is reused.
-    drop(Tensor::<u8>::new_in(&pool, &[4096], None).expect("a page"));
+    drop(Tensor::<u8>::builder(&[4096]).allocator(&pool).build().expect("a page"));
     assert!(pool.report().hits > 0);
 }
 

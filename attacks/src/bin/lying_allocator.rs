@@ -32,7 +32,7 @@ impl Allocator for Miser {
 /// A tensor that should have 4096 bytes: refused when made, or never seen with more than there are.
 fn starves(made: Result<Tensor<u8>, tenure::Error>) {
     let Ok(tensor) = made else { return };
-    for attack in [Ok(tensor.share()), tensor.slice(0, 1000..4096)].into_iter().flatten() {
+    for attack in [Ok(tensor.clone()), tensor.slice(0, 1000..4096)].into_iter().flatten() {
         assert!(attack.map().is_err() && attack.map_read().is_err() && attack.fill(1).is_err());
         assert!(attack.to(None).is_err());
     }
@@ -42,12 +42,12 @@ fn starves(made: Result<Tensor<u8>, tenure::Error>) {
 }
 
 fn main() {
-    starves(Tensor::<u8>::new_in(&Miser, &[4096], None));
-    starves(Tensor::<u8>::lazy(Arc::new(Miser), &[4096], None));
+    starves(Tensor::<u8>::builder(&[4096]).allocator(&Miser).build());
+    starves(Tensor::<u8>::builder(&[4096]).allocator(&Arc::new(Miser)).lazy().build());
     let pool = Pool::over(Arc::new(Miser), PoolLimits::default());
     for _ in 0..3 {
-        starves(Tensor::<u8>::new_in(&pool, &[4096], None));
-        starves(Tensor::<u8>::new_in(&pool, &[4000], None));
+        starves(Tensor::<u8>::builder(&[4096]).allocator(&pool).build());
+        starves(Tensor::<u8>::builder(&[4000]).allocator(&pool).build());
     }
 
     let request = Request::new(4096).expect("small");

@@ -11,7 +11,7 @@ fn main() {
     for offset in [1, 2, 3, 5] {
         let typed = Tensor::<f32>::from_buffer(bytes.buffer().clone(), at(offset));
         refused!(typed, layout!(Misaligned { .. }));
-        refused!(bytes.share().typed::<f32>(), Error::WrongElement { .. });
+        refused!(bytes.clone().typed::<f32>(), Error::WrongElement { .. });
     }
     // Aligned in its buffer, and the buffer starts at an odd byte.
     for start in [1, 2, 3, 1023] {

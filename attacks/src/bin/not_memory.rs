@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 
 use rustix::fs::{MemfdFlags, OFlags, memfd_create};
 use tenure::memory::{Error, Protection, import};
-use tenure::{DType, TensorDyn};
+use tenure::{DType, DynTensor, TensorDyn};
 use tenure_attacks::{memory, refused};
 
 fn main() {

@@ -3,7 +3,7 @@
 
 use tenure::layout::Error as LayoutError;
 use tenure::memory::Error as MemoryError;
-use tenure::{DType, Layout, PixelFormat, Request, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, Layout, PixelFormat, Request, Tensor, TensorDyn, TensorMemory};
 use tenure_attacks::{layout, memory, refused};
 
 const FAR: usize = usize::MAX;
@@ -46,7 +46,8 @@ fn main() {
         );
     }
     refused!(Tensor::<u8>::image(0, 8, nv12, MEM, None), layout!(EmptyImage { .. }));
-    let stride = |stride| Tensor::<u8>::image_with_stride(16, 8, nv12, stride, MEM, None);
+    let stride =
+        |stride| Tensor::<u8>::image_builder(16, 8, nv12).row_stride(stride).memory(MEM).build();
     refused!(stride(FAR - 1), layout!(ImageTooLarge { .. }));
     refused!(stride(15), layout!(StrideTooShort { .. }));
 

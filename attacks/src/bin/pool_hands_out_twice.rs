@@ -17,7 +17,7 @@ fn main() {
     let of = |memory| Pool::new(kind::allocator(memory).expect("this memory is everywhere"));
     for memory in [TensorMemory::Mem, TensorMemory::Shm] {
         let pool = of(memory);
-        let get = || Tensor::<u8>::new_in(&pool, &[SIZE], None).expect("memory");
+        let get = || Tensor::<u8>::builder(&[SIZE]).allocator(&pool).build().expect("memory");
         let (guarded, leaked, viewed) = (get(), get(), get());
         guarded.fill(1).expect("free");
         let guard = guarded.map_read().expect("free");
@@ -36,7 +36,7 @@ fn main() {
 
     // Three ways to a descriptor; whoever has one may hold the bytes for ever.
     let pool = of(TensorMemory::Shm);
-    let get = || Tensor::<u8>::new_in(&pool, &[SIZE], None).expect("memory");
+    let get = || Tensor::<u8>::builder(&[SIZE]).allocator(&pool).build().expect("memory");
     let (cloned, lent, looked_at) = (get(), get(), get());
     let raw = looked_at.buffer().raw().expect("placed").descriptor().expect("it has one");
     let files = [
@@ -58,7 +58,8 @@ fn main() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..2000 {
-                    let tensor = Tensor::<u8>::new_in(&pool, &[SIZE], None).expect("memory");
+                    let tensor =
+                        Tensor::<u8>::builder(&[SIZE]).allocator(&pool).build().expect("memory");
                     let id = tensor.buffer_identity().id();
                     let fresh = in_use.lock().map(|mut all| all.insert(id));
                     assert!(fresh.expect("no panic"), "handed out twice");

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use tenure::memory::{Access, Error, Protection, import};
-use tenure::{DType, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, TensorDyn, TensorMemory};
 use tenure_attacks::{memory, refused};
 use tenure_stream::{Meta, Publisher, Spec, Subscriber};
 

@@ -16,7 +16,7 @@ fn page(map: &mut TensorMap<u8>, page: usize) -> &mut [u8] {
 
 fn main() {
     let name = format!("tenure-attack-{}", std::process::id());
-    let tensor = Tensor::<u8>::new_in(&Shm::named(&name), &[PAGES * 4096], None);
+    let tensor = Tensor::<u8>::builder(&[PAGES * 4096]).allocator(&Shm::named(&name)).build();
     let tensor = tensor.expect("named memory");
     let path = format!("/dev/shm/{name}");
     let file = OpenOptions::new().write(true).open(&path).expect("our own memory");

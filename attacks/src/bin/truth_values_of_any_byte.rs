@@ -9,7 +9,7 @@ use tenure::{Bool, Tensor, TensorMemory};
 use tenure_attacks::refused;
 
 fn main() {
-    let tensor = Tensor::<bool>::new(&[256], Some(TensorMemory::Shm), None).expect("256 bytes");
+    let tensor = Tensor::<Bool>::new(&[256], Some(TensorMemory::Shm), None).expect("256 bytes");
     let file = File::from(tensor.clone_fd().expect("shared memory has one"));
     let bytes: Vec<u8> = (0..=255).collect();
     file.write_all_at(&bytes, 0).expect("the memory is shared");
@@ -31,7 +31,7 @@ fn main() {
     assert_eq!(array.iter().filter(|value| value.get()).count(), 255);
     refused!(tensor.to_dyn().typed::<u8>(), tenure::Error::WrongElement { .. });
 
-    let copy = Tensor::<bool>::new(&[256], None, None).expect("256 bytes");
+    let copy = Tensor::<Bool>::new(&[256], None, None).expect("256 bytes");
     drop(map);
     copy.copy_from(&tensor).expect("the same type");
     assert_eq!(copy.map_read().expect("free").as_slice()[2], true);

@@ -8,7 +8,7 @@ use tenure_attacks::{memory, refused};
 fn main() {
     for memory in [TensorMemory::Mem, TensorMemory::Shm] {
         let tensor = Tensor::<u32>::new(&[16], Some(memory), None).expect("64 bytes");
-        let (twin, untyped) = (tensor.share(), tensor.to_dyn());
+        let (twin, untyped) = (tensor.clone(), tensor.to_dyn());
         let mut first = tensor.map().expect("nobody holds it");
         refused!(tensor.map(), memory!(Busy { held: Access::Write, .. }));
         refused!(twin.map(), memory!(Busy { held: Access::Write, .. }));

@@ -3,11 +3,11 @@
 #![forbid(unsafe_code)]
 
 use tenure::memory::kind;
-use tenure::{DType, PixelFormat, Pool, Region, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, PixelFormat, Pool, Region, Tensor, TensorDyn, TensorMemory};
 
 fn main() {
     let pool = Pool::new(kind::allocator(TensorMemory::Mem).expect("the heap"));
-    let parent = Tensor::<u16>::new_in(&pool, &[8, 8], None).expect("memory");
+    let parent = Tensor::<u16>::builder(&[8, 8]).allocator(&pool).build().expect("memory");
     parent.fill(7).expect("free");
     let views = [
         parent.slice(0, 2..4).expect("rows"),
@@ -16,8 +16,9 @@ fn main() {
     ];
     let alive = parent.buffer_identity().weak();
     drop(parent);
-    let others: Vec<_> =
-        (0..50).map(|_| Tensor::<u16>::new_in(&pool, &[8, 8], None).expect("memory")).collect();
+    let others: Vec<_> = (0..50)
+        .map(|_| Tensor::<u16>::builder(&[8, 8]).allocator(&pool).build().expect("memory"))
+        .collect();
     others.iter().for_each(|other| other.fill(0xffff).expect("free"));
     for view in &views {
         let read = view.map_strided_read().expect("free");

@@ -25,7 +25,7 @@ fn cannot_be_written(tensor: &TensorDyn) {
     refused!(tensor.buffer().write(), Error::ReadOnly { .. });
     refused!(tensor.buffer().hold(Access::ExportWrite, 0..1), Error::ReadOnly { .. });
     // Something lazy that is placed in it does not become writable either.
-    let lazy = Tensor::<u8>::lazy(Arc::new(Mem), &[16], None).expect("lazy");
+    let lazy = Tensor::<u8>::builder(&[16]).allocator(&Arc::new(Mem)).lazy().build().expect("lazy");
     lazy.buffer().place_in(tensor.buffer(), 0).expect("room");
     refused!(lazy.map(), memory!(ReadOnly { .. }));
     assert_eq!(tensor.map_read().expect("free").as_slice()[..3], [7; 3]);

@@ -36,7 +36,7 @@ impl Carried for [u8] {
 /// ```
 /// use tenure_bridge::packet::Head;
 /// use tenure_bridge::{Compression, pack, unpack};
-/// use tenure_tensor::{DType, TensorDyn};
+/// use tenure_tensor::{DType, DynTensor, TensorDyn};
 ///
 /// let zeros = TensorDyn::new(&[64, 64], DType::F32, None, None)?;
 /// let mut head = Head::of(&zeros)?;
@@ -101,7 +101,7 @@ pub fn unpack(head: &Head, body: &(impl Carried + ?Sized), tensor: &TensorDyn) -
                 return Err(Fault::Body(format!("it is {} and not jpeg", found.name())).into());
             }
             // Another handle to the same memory; what it learns about colours is not told.
-            Ok(codec::decode_into(&file, &mut tensor.share())?)
+            Ok(codec::decode_into(&file, &mut tensor.clone())?)
         }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) fn dense(description: &Description) -> Result<(Description, usize)> {
     let Description { dtype, shape, image, colour, quantization, .. } = description;
     let single = match image {
         Some(ImageDescription { format, width, height, .. }) => {
-            let image = ImageLayout::new(*format, *dtype, *width, *height, None)
+            let image = ImageLayout::new(*width, *height, *format, *dtype, None)
                 .map_err(tenure_tensor::Error::from)?;
             let layout = image.tensor_layout().map_err(tenure_tensor::Error::from)?;
             (layout.rank() >= shape.len()).then_some((image, layout))
@@ -52,7 +52,7 @@ pub(crate) fn dense(description: &Description) -> Result<(Description, usize)> {
 pub(crate) fn spec(description: &Description) -> Result<Spec> {
     let Description { dtype, shape, image, colour, quantization, .. } = description;
     let mut spec = match image {
-        Some(image) => Spec::image_of(image.format, *dtype, image.width, image.height, None)?,
+        Some(image) => Spec::image_of(image.width, image.height, image.format, *dtype, None)?,
         None => Spec::tensor(*dtype, shape)?,
     };
     if let Some(colour) = colour {

@@ -4,7 +4,7 @@
 use tenure_bridge::packet::{Encoding, Head, Packet};
 use tenure_bridge::{Compression, ImportState, pack};
 use tenure_stream::stat_in;
-use tenure_tensor::{DType, PixelFormat, TensorDyn};
+use tenure_tensor::{DType, DynTensor, PixelFormat, TensorDyn};
 use zenoh::pubsub::Publisher;
 use zenoh::qos::CongestionControl;
 use zenoh::{Config, Session, Wait};
@@ -173,7 +173,7 @@ fn garbage_under_every_key_hurts_nobody() {
     }
     // Good packets with some of their bytes changed, for a stream that is listened to.
     let (_token, frames) = offer(&session, "words");
-    let tensor = TensorDyn::image(16, 16, PixelFormat::Nv12, DType::U8, None, None, None).unwrap();
+    let tensor = TensorDyn::image(16, 16, PixelFormat::Nv12, DType::U8, None, None).unwrap();
     let mut dice = Dice(0x5eed);
     for sequence in 0..1500 {
         let (mut head, mut body) = frame(&tensor, sequence);
@@ -239,7 +239,7 @@ fn nonsense_is_counted_and_hurts_nobody() {
     until("the subscription", || frames.matching_status().wait().unwrap().matching());
 
     let tensor = TensorDyn::new(&[16, 16], DType::U8, None, None).unwrap();
-    let picture = TensorDyn::image(16, 16, PixelFormat::Rgb, DType::U8, None, None, None).unwrap();
+    let picture = TensorDyn::image(16, 16, PixelFormat::Rgb, DType::U8, None, None).unwrap();
     let send = |packet: &[u8], body: &[u8]| {
         frames.put(body).attachment(packet).wait().unwrap();
     };

@@ -22,9 +22,9 @@ fn live(bridge: &Bridge, name: &str) -> bool {
 fn frames_are_what_they_were() {
     let quantization = Quantization::per_axis(vec![0.5, 0.25, 2.0], vec![1, 2, 3], 0).unwrap();
     let specs = [
-        Spec::image(PixelFormat::Nv12, 65, 47).unwrap().with_colour(Colour::HD),
-        Spec::image_of(PixelFormat::Rgb, DType::U8, 33, 7, Some(128)).unwrap(),
-        Spec::image_of(PixelFormat::PlanarRgb, DType::F32, 30, 20, None).unwrap(),
+        Spec::image(65, 47, PixelFormat::Nv12).unwrap().with_colour(Colour::HD),
+        Spec::image_of(33, 7, PixelFormat::Rgb, DType::U8, Some(128)).unwrap(),
+        Spec::image_of(30, 20, PixelFormat::PlanarRgb, DType::F32, None).unwrap(),
         Spec::tensor(DType::I8, &[3, 4, 5]).unwrap().with_quantization(quantization),
         Spec::tensor(DType::F16, &[]).unwrap(),
     ];
@@ -42,7 +42,7 @@ fn frames_are_what_they_were() {
                 let slot = publisher.claim_as(spec).unwrap();
                 let mut bytes = vec![0; slot.flat_bytes()];
                 bytes.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at + index) as u8);
-                let from = slot.share();
+                let from = slot.clone();
                 let mut head = tenure_bridge::packet::Head::of(&from).unwrap();
                 head.encoding = tenure_bridge::packet::Encoding::Plain;
                 tenure_bridge::unpack(&head, &bytes[..], &from).unwrap();
@@ -137,7 +137,7 @@ fn photographs_travel_small() {
     let jpeg = Compression::Jpeg { quality: 85 };
     let here = two.bridge_here().export("photo").compress(jpeg).open().unwrap();
     let _there = two.bridge_there().import("photo").open().unwrap();
-    let spec = Spec::image(PixelFormat::Nv12, 640, 480).unwrap();
+    let spec = Spec::image(640, 480, PixelFormat::Nv12).unwrap();
     let mut publisher =
         Publisher::builder("photo").directory(two.here()).spec(spec).open().unwrap();
     let mut subscriber = None;

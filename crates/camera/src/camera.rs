@@ -1,5 +1,6 @@
 //! A camera: what it offers, what it is set to, and streams of its frames.
 
+use std::borrow::Borrow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -95,7 +96,8 @@ impl Camera {
     /// # Errors
     /// [`crate::Error::NoFormat`] and [`crate::Error::NoSize`] with what it has instead;
     /// [`crate::Error::Busy`] while it streams for somebody.
-    pub fn negotiate(&mut self, wanted: &Wanted) -> Result<Mode> {
+    pub fn negotiate(&mut self, wanted: impl Borrow<Wanted>) -> Result<Mode> {
+        let wanted = wanted.borrow();
         let mode = Mode::negotiate(&self.device, wanted)?;
         self.memory = wanted.memory.clone();
         self.buffers = wanted.buffers.unwrap_or(BUFFERS).max(1);
@@ -121,7 +123,7 @@ impl Camera {
     ///
     /// ```no_run
     /// use tenure_camera::{Camera, Wanted};
-    /// use tenure_tensor::{DType, PixelFormat, TensorDyn, TensorMemory};
+    /// use tenure_tensor::{DType, PixelFormat, DynTensor, TensorDyn, TensorMemory};
     /// let mut camera = Camera::open("/dev/video0")?;
     /// let mode = camera.negotiate(&Wanted::pixels(PixelFormat::Yuyv))?;
     /// let ours: Result<Vec<_>, _> = (0..4)

@@ -110,7 +110,7 @@ impl Mode {
         let places = self.places(offsets);
         let (width, height) = (self.width as usize, self.height as usize);
         let layout = match places.as_slice() {
-            [(offset, stride)] => ImageLayout::new(format, self.dtype(), width, height, *stride)?
+            [(offset, stride)] => ImageLayout::new(width, height, format, self.dtype(), *stride)?
                 .shifted(isize::try_from(*offset).unwrap_or(isize::MAX))?,
             several => ImageLayout::from_planes(format, self.dtype(), width, height, several)?,
         };

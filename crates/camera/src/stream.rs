@@ -12,10 +12,26 @@ use crate::frame::Frame;
 use crate::session::Session;
 use crate::{Error, Mode, Result};
 
+/// How long an iteration waits before it asks again whether the program holds every buffer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// How often to look again for memory that somebody else holds.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// A camera that is running. Dropping it stops the camera; frames that are held stay valid.
+///
+/// It is an iterator over its frames, which waits for each without end, goes on after
+/// [`Error::Starved`] (the program holds every buffer), and ends after any other error.
+/// [`Stream::next`] waits for a limited time.
+///
+/// ```no_run
+/// use tenure_camera::Camera;
+/// for frame in Camera::open("/dev/video0")?.stream()?.take(20) {
+///     let frame = frame?;
+///     println!("{} {:?}", frame.sequence(), frame.shape());
+/// }
+/// # Ok::<(), tenure_camera::Error>(())
+/// ```
 pub struct Stream {
     session: Arc<Session>,
     mode: Mode,
@@ -23,6 +39,8 @@ pub struct Stream {
     /// Sequence number of the frame before.
     last: Option<u32>,
     dropped: u64,
+    /// Its iteration has ended with an error.
+    over: bool,
 }
 
 impl Stream {
@@ -30,7 +48,7 @@ impl Stream {
         let name = session.device().path.file_name();
         let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         // Made before starting, so that dropping it stops what was half started.
-        let stream = Stream { session, mode, name, last: None, dropped: 0 };
+        let stream = Stream { session, mode, name, last: None, dropped: 0, over: false };
         stream.session.start()?;
         Ok(stream)
     }
@@ -75,6 +93,11 @@ impl Stream {
             };
             self.wait(if all { left } else { left.min(LOOK_AGAIN) })?;
         }
+    }
+
+    /// Frames as they come, as the stream itself gives them when it is iterated over.
+    pub fn frames(&mut self) -> impl Iterator<Item = Result<Frame>> + '_ {
+        self
     }
 
     /// Waits until there may be a frame.
@@ -123,6 +146,24 @@ impl Stream {
     /// If the camera is gone, or memory of ours is held by somebody.
     pub fn resume(&mut self) -> Result<()> {
         self.session.start()
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Result<Frame>;
+
+    fn next(&mut self) -> Option<Result<Frame>> {
+        while !self.over {
+            match Stream::next(self, PATIENCE) {
+                Err(Error::Timeout { .. }) => {}
+                Err(error) => {
+                    self.over = !matches!(error, Error::Starved { .. });
+                    return Some(Err(error));
+                }
+                frame => return Some(frame),
+            }
+        }
+        None
     }
 }
 

@@ -18,6 +18,7 @@ use crate::FourCc;
 /// let copyable = Wanted::any().memory(FrameMemory::Mapped);
 /// ```
 #[derive(Debug, Clone, Default)]
+#[must_use = "a camera has to be asked for it"]
 pub struct Wanted {
     pub(crate) ask: Ask,
     pub(crate) size: Option<(u32, u32)>,

@@ -1,6 +1,7 @@
 //! What a conversion of images does: a description that is made once and used for many pictures.
 #![expect(unsafe_code, reason = "C passes pointers")]
 
+use std::mem;
 use tenure::Region;
 use tenure::image::{Convert, Filter, Fit, Normalize, Rotation, Siting};
 
@@ -101,7 +102,7 @@ pub unsafe extern "C" fn tenure_convert_set_crop(
     height: usize,
 ) -> Status {
     let crop = |convert: &mut Convert| {
-        convert.crop = Some(Region::new(x, y, width, height));
+        *convert = mem::take(convert).crop(Region::new(x, y, width, height));
         Ok(())
     };
     // SAFETY: by the caller's promise.
@@ -121,7 +122,7 @@ pub unsafe extern "C" fn tenure_convert_set_into(
     height: usize,
 ) -> Status {
     let into = |convert: &mut Convert| {
-        convert.into = Some(Region::new(x, y, width, height));
+        *convert = mem::take(convert).into(Region::new(x, y, width, height));
         Ok(())
     };
     // SAFETY: by the caller's promise.
@@ -143,7 +144,7 @@ pub unsafe extern "C" fn tenure_convert_set_fit(
     let set = |convert: &mut Convert| {
         // SAFETY: by the caller's promise.
         let fill = unsafe { list(fill, if fill.is_null() { 0 } else { 4 }, "fill")? };
-        convert.fit = match fit {
+        let fit = match fit {
             TENURE_FIT_STRETCH => Fit::Stretch,
             TENURE_FIT_LETTERBOX => {
                 Fit::Letterbox { fill: fill.try_into().unwrap_or([0, 0, 0, 255]) }
@@ -151,6 +152,7 @@ pub unsafe extern "C" fn tenure_convert_set_fit(
             TENURE_FIT_COVER => Fit::Cover,
             other => return Err(unknown("fit", other, "0 stretch, 1 letterbox, 2 cover")),
         };
+        *convert = mem::take(convert).fit(fit);
         Ok(())
     };
     // SAFETY: by the caller's promise.
@@ -169,9 +171,8 @@ pub unsafe extern "C" fn tenure_convert_set_turn(
     flip_vertical: bool,
 ) -> Status {
     let set = |convert: &mut Convert| {
-        convert.rotation = Rotation::from_degrees(degrees)?;
-        convert.flip_horizontal = flip_horizontal;
-        convert.flip_vertical = flip_vertical;
+        let rotation = Rotation::from_degrees(degrees)?;
+        *convert = mem::take(convert).rotation(rotation).flips(flip_horizontal, flip_vertical);
         Ok(())
     };
     // SAFETY: by the caller's promise.
@@ -188,7 +189,7 @@ pub unsafe extern "C" fn tenure_convert_set_filter(
     filter: FilterCode,
 ) -> Status {
     let set = |convert: &mut Convert| {
-        convert.filter = match filter {
+        let filter = match filter {
             TENURE_FILTER_NEAREST => Filter::Nearest,
             TENURE_FILTER_BILINEAR => Filter::Bilinear,
             TENURE_FILTER_ANTIALIASED => Filter::Antialiased,
@@ -200,6 +201,7 @@ pub unsafe extern "C" fn tenure_convert_set_filter(
                 return Err(unknown("filter", other, known));
             }
         };
+        *convert = mem::take(convert).filter(filter);
         Ok(())
     };
     // SAFETY: by the caller's promise.
@@ -225,8 +227,8 @@ pub unsafe extern "C" fn tenure_convert_set_colour(
             TENURE_SITING_LEFT => Some(Siting::Left),
             other => return Err(unknown("siting", other, "-1 usual, 0 centre, 1 left")),
         };
-        convert.colour = codes::colour(matrix, range)?;
-        convert.siting = siting;
+        let colour = codes::colour(matrix, range)?;
+        *convert = mem::take(convert).colour(colour).siting(siting);
         Ok(())
     };
     // SAFETY: by the caller's promise.
@@ -253,8 +255,9 @@ pub unsafe extern "C" fn tenure_convert_set_normalize(
         // SAFETY: by the caller's promise.
         let std = unsafe { list(std, count(std), "std")? };
         let (mean, std) = (mean.try_into().unwrap_or([0.0; 3]), std.try_into().unwrap_or([1.0; 3]));
-        let quantize = convert.normalize.quantize;
-        convert.normalize = Normalize { quantize, ..Normalize::mean_std(scale, mean, std) };
+        let quantize = convert.get_normalize().quantize;
+        let normalize = Normalize { quantize, ..Normalize::mean_std(scale, mean, std) };
+        *convert = mem::take(convert).normalize(normalize);
         Ok(())
     };
     // SAFETY: by the caller's promise.
@@ -272,7 +275,8 @@ pub unsafe extern "C" fn tenure_convert_set_quantize(
     zero_point: i32,
 ) -> Status {
     let set = |convert: &mut Convert| {
-        convert.normalize = convert.normalize.quantized(scale, zero_point);
+        let normalize = convert.get_normalize().quantized(scale, zero_point);
+        *convert = mem::take(convert).normalize(normalize);
         Ok(())
     };
     // SAFETY: by the caller's promise.

@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_int};
 use std::os::fd::{BorrowedFd, IntoRawFd};
 
-use tenure::{PlaneDescriptor, Sharing, TensorDyn, receive, send};
+use tenure::{DynTensor, PlaneDescriptor, Sharing, TensorDyn, receive, send};
 
 use crate::codes::{self, DTypeCode, FormatCode};
 use crate::failure::{Failure, Outcome};

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
 use tenure::gpu::{self, Gpu};
-use tenure::{Allocator, PoolLimits, TensorDyn, TensorMemory};
+use tenure::{Allocator, DynTensor, PoolLimits, TensorDyn, TensorMemory};
 
 use crate::codes::{self, DTypeCode, FormatCode, MemoryCode, SpaceCode};
 use crate::failure::Outcome;
@@ -155,7 +155,14 @@ pub unsafe extern "C" fn tenure_device_tensor(
         // SAFETY: by the caller's promise.
         let (name, tensor) = unsafe { (optional_text(name, "name")?, out(tensor, "tensor")?) };
         let (dtype, allocator) = (codes::dtype(dtype)?, device.allocator(memory)?);
-        give(tensor, TensorDyn::new_in(allocator.as_ref(), shape, dtype, name)?.into());
+        give(
+            tensor,
+            TensorDyn::builder(shape, dtype)
+                .allocator(allocator.as_ref())
+                .name(name)
+                .build()?
+                .into(),
+        );
         Ok(())
     })
 }
@@ -183,7 +190,10 @@ pub unsafe extern "C" fn tenure_device_image(
         let (format, dtype) = (codes::format(format)?, codes::dtype(dtype)?);
         let allocator = device.allocator(memory)?;
         let allocator = allocator.as_ref();
-        let image = TensorDyn::image_in(allocator, width, height, format, dtype, None, name)?;
+        let image = TensorDyn::image_builder(width, height, format, dtype)
+            .allocator(allocator)
+            .name(name)
+            .build()?;
         give(tensor, image.into());
         Ok(())
     })

@@ -48,9 +48,8 @@ pub unsafe extern "C" fn tenure_processor_convert_async(
             unsafe { (borrow(destination, "destination")?, optional(convert, "convert")?) };
         let usual = Convert::new();
         let convert = convert.map_or(&usual, |convert| &convert.0);
-        let mut destination = destination.tensor.share();
-        let (place, begun) =
-            processor.0.convert_async(&source.tensor, &mut destination, convert)?;
+        let destination = destination.tensor.clone();
+        let (place, begun) = processor.0.convert_async(&source.tensor, &destination, convert)?;
         if !placement.is_null() {
             // SAFETY: by the caller's promise.
             unsafe { out(placement, "placement")? }.write(figures(&place));

@@ -256,7 +256,7 @@ pub unsafe extern "C" fn tenure_loaded_tensor(
             // SAFETY: by the caller's promise.
             unsafe { out(name, "name")? }.write(found.0.as_ptr());
         }
-        give(tensor, found.1.share().into());
+        give(tensor, found.1.clone().into());
         Ok(())
     })
 }

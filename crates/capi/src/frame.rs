@@ -71,7 +71,7 @@ pub unsafe extern "C" fn tenure_frame_tensor(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (frame, tensor) = unsafe { (borrow(frame, "frame")?, out(tensor, "tensor")?) };
-        give(tensor, frame.0.tensor().share().into());
+        give(tensor, frame.0.tensor().clone().into());
         Ok(())
     })
 }

@@ -3,7 +3,7 @@
 
 use std::ffi::c_char;
 
-use tenure::{Quantization, TensorDyn};
+use tenure::{DynTensor, Quantization, TensorDyn};
 
 use crate::codes::{
     self, DTypeCode, FormatCode, MatrixCode, MemoryCode, RangeCode, TENURE_FORMAT_NONE,
@@ -35,7 +35,11 @@ pub unsafe extern "C" fn tenure_image_new(
         let (name, tensor) = unsafe { (optional_text(name, "name")?, out(tensor, "tensor")?) };
         let (format, dtype) = (codes::format(format)?, codes::dtype(dtype)?);
         let (memory, stride) = (codes::memory(memory)?, (row_stride != 0).then_some(row_stride));
-        let image = TensorDyn::image(width, height, format, dtype, stride, memory, name)?;
+        let image = TensorDyn::image_builder(width, height, format, dtype)
+            .row_stride(stride)
+            .memory(memory)
+            .name(name)
+            .build()?;
         give(tensor, image.into());
         Ok(())
     })

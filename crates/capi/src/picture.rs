@@ -105,7 +105,7 @@ pub unsafe extern "C" fn tenure_picture_read(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (path, tensor) = unsafe { (text(path, "path")?, out(tensor, "tensor")?) };
-        give(tensor, codec::read_file(Path::new(path), codes::memory(memory)?)?.into());
+        give(tensor, codec::open_in(Path::new(path), codes::memory(memory)?)?.into());
         Ok(())
     })
 }
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn tenure_picture_save(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (tensor, path) = unsafe { (borrow(tensor, "tensor")?, text(path, "path")?) };
-        codec::save(&tensor.tensor, Path::new(path))?;
+        codec::save(Path::new(path), &tensor.tensor)?;
         Ok(())
     })
 }

@@ -3,7 +3,7 @@
 
 use std::ffi::c_char;
 
-use tenure::{Pool, PoolLimits, TensorDyn};
+use tenure::{DynTensor, Pool, PoolLimits, TensorDyn};
 
 use crate::allocator::named;
 use crate::codes::{self, DTypeCode, FormatCode, MemoryCode};
@@ -82,7 +82,14 @@ pub unsafe extern "C" fn tenure_pool_tensor(
         let (pool, shape) = unsafe { (borrow(pool, "pool")?, dims(shape, rank, "shape")?) };
         // SAFETY: by the caller's promise.
         let (name, tensor) = unsafe { (optional_text(name, "name")?, out(tensor, "tensor")?) };
-        give(tensor, TensorDyn::new_in(&pool.0, shape, codes::dtype(dtype)?, name)?.into());
+        give(
+            tensor,
+            TensorDyn::builder(shape, codes::dtype(dtype)?)
+                .allocator(&pool.0)
+                .name(name)
+                .build()?
+                .into(),
+        );
         Ok(())
     })
 }
@@ -109,7 +116,11 @@ pub unsafe extern "C" fn tenure_pool_image(
         let tensor = unsafe { out(tensor, "tensor")? };
         let (format, dtype) = (codes::format(format)?, codes::dtype(dtype)?);
         let stride = (row_stride != 0).then_some(row_stride);
-        let image = TensorDyn::image_in(&pool.0, width, height, format, dtype, stride, name)?;
+        let image = TensorDyn::image_builder(width, height, format, dtype)
+            .allocator(&pool.0)
+            .row_stride(stride)
+            .name(name)
+            .build()?;
         give(tensor, image.into());
         Ok(())
     })

@@ -3,7 +3,7 @@
 
 use std::ffi::c_char;
 
-use tenure::image::{Convert, ImageProcessor, ImageProcessorConfig, Placement};
+use tenure::image::{Convert, ImageProcessor, Placement};
 
 use crate::convert::ConvertHandle;
 use crate::failure::Outcome;
@@ -67,11 +67,10 @@ pub unsafe extern "C" fn tenure_processor_new(
         let parse = |words: &str| -> Outcome<Vec<_>> {
             words.split(',').map(|word| Ok(word.trim().parse()?)).collect()
         };
-        let config = ImageProcessorConfig {
-            engines: engines.map(parse).transpose()?,
-            threads: (threads != 0).then_some(threads),
-        };
-        give(processor, ProcessorHandle(ImageProcessor::with_config(&config)?));
+        let config = ImageProcessor::builder()
+            .engines(engines.map(parse).transpose()?)
+            .threads((threads != 0).then_some(threads));
+        give(processor, ProcessorHandle(config.build()?));
         Ok(())
     })
 }
@@ -99,8 +98,8 @@ pub unsafe extern "C" fn tenure_processor_convert(
             unsafe { (borrow(destination, "destination")?, optional(convert, "convert")?) };
         let usual = Convert::new();
         let convert = convert.map_or(&usual, |convert| &convert.0);
-        let mut destination = destination.tensor.share();
-        let done = processor.0.convert(&source.tensor, &mut destination, convert)?;
+        let destination = destination.tensor.clone();
+        let done = processor.0.convert(&source.tensor, &destination, convert)?;
         if !placement.is_null() {
             // SAFETY: by the caller's promise.
             unsafe { out(placement, "placement")? }.write(figures(&done));
@@ -136,7 +135,7 @@ pub unsafe extern "C" fn tenure_processor_convert_batch(
             // SAFETY: by the caller's promise.
             tensors.push(&unsafe { borrow(source, "one of the sources")? }.tensor);
         }
-        let done = processor.0.convert_batch(&tensors, &mut batch.tensor.share(), convert)?;
+        let done = processor.0.convert_batch(&tensors, &batch.tensor.clone(), convert)?;
         if !placements.is_null() {
             for (index, one) in done.iter().enumerate() {
                 // SAFETY: there is room for `count`, and there are as many.

@@ -71,7 +71,7 @@ unsafe fn save(
     let mut tensors = vec![];
     for (name, &handle) in names.into_iter().zip(handles) {
         // SAFETY: by the caller's promise.
-        tensors.push((name, unsafe { borrow(handle, "one of the tensors")? }.tensor.share()));
+        tensors.push((name, unsafe { borrow(handle, "one of the tensors")? }.tensor.clone()));
     }
     safetensors::save(path, &tensors, &how)?;
     Ok(())

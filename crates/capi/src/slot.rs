@@ -41,7 +41,7 @@ pub unsafe extern "C" fn tenure_slot_tensor(
         // SAFETY: by the caller's promise.
         let (slot, tensor) = unsafe { (borrow(slot, "slot")?, out(tensor, "tensor")?) };
         let filled = slot.0.as_ref().ok_or_else(spent)?;
-        give(tensor, filled.tensor().share().into());
+        give(tensor, filled.tensor().clone().into());
         Ok(())
     })
 }

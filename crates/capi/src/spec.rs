@@ -53,7 +53,7 @@ pub unsafe extern "C" fn tenure_spec_image(
         let spec = unsafe { out(spec, "spec")? };
         let (format, dtype) = (codes::format(format)?, codes::dtype(dtype)?);
         let stride = (row_stride != 0).then_some(row_stride);
-        give(spec, SpecHandle(Spec::image_of(format, dtype, width, height, stride)?));
+        give(spec, SpecHandle(Spec::image_of(width, height, format, dtype, stride)?));
         Ok(())
     })
 }

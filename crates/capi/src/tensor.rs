@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char};
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 
-use tenure::TensorDyn;
+use tenure::{DynTensor, TensorDyn};
 
 use crate::allocator::{Named, named};
 use crate::codes::{self, DTypeCode, MemoryCode, SpaceCode};
@@ -81,7 +81,15 @@ pub unsafe extern "C" fn tenure_tensor_lazy(
             (dims(shape, rank, "shape")?, optional_text(name, "name")?, out(tensor, "tensor")?)
         };
         let allocator = Arc::new(Named(named(memory)?));
-        give(tensor, TensorDyn::lazy(allocator, shape, codes::dtype(dtype)?, name)?.into());
+        give(
+            tensor,
+            TensorDyn::builder(shape, codes::dtype(dtype)?)
+                .allocator(&allocator)
+                .name(name)
+                .lazy()
+                .build()?
+                .into(),
+        );
         Ok(())
     })
 }
@@ -98,7 +106,7 @@ pub unsafe extern "C" fn tenure_tensor_clone(
     guarded(|| {
         // SAFETY: by the caller's promise.
         let (tensor, clone) = unsafe { (borrow(tensor, "tensor")?, out(clone, "clone")?) };
-        give(clone, tensor.tensor.share().into());
+        give(clone, tensor.tensor.clone().into());
         Ok(())
     })
 }

@@ -108,7 +108,7 @@ pub(crate) fn flat(tensor: &TensorDyn) -> Result<Vec<u8>, Uncopied> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tenure::{DType, PixelFormat, Tensor, TensorMemory};
+    use tenure::{DType, DynTensor, PixelFormat, Tensor, TensorMemory};
 
     #[test]
     fn what_is_larger_than_its_memory_is_not_copied() {
@@ -133,8 +133,7 @@ mod tests {
             let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
             let heap = Some(TensorMemory::Mem);
             for (width, height) in [(5, 3), (64, 48)] {
-                let image =
-                    TensorDyn::image(width, height, format, dtype, None, heap, None).unwrap();
+                let image = TensorDyn::image(width, height, format, dtype, heap, None).unwrap();
                 assert_eq!(flat(&image).unwrap(), vec![0; image.flat_bytes()], "{format}");
             }
         }

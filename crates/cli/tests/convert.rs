@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use common::{run, tenure};
 use serde_json::Value;
 use tenure::image::{Convert, Fit, ImageProcessor, Normalize, Rotation, codec};
-use tenure::{Colour, DType, PixelFormat, TensorDyn, TensorMemory, files};
+use tenure::{Colour, DType, DynTensor, PixelFormat, TensorDyn, TensorMemory, files};
 
 const HEAP: Option<TensorMemory> = Some(TensorMemory::Mem);
 
@@ -19,8 +19,8 @@ impl Pictures {
     fn new() -> Pictures {
         let folder = Pictures(tempfile::tempdir().unwrap());
         let rgb = pattern(64, 36);
-        codec::save(&rgb, &folder.path("in.png")).unwrap();
-        codec::save(&rgb, &folder.path("in.jpg")).unwrap();
+        codec::save(&folder.path("in.png"), &rgb).unwrap();
+        codec::save(&folder.path("in.jpg"), &rgb).unwrap();
         let mut array = vec![];
         files::npy::write(&mut array, &rgb).unwrap();
         fs::write(folder.path("in.npy"), array).unwrap();
@@ -55,7 +55,7 @@ impl Pictures {
 
 /// Four quarters of different colours, with gradients in them.
 fn pattern(width: usize, height: usize) -> TensorDyn {
-    let t = TensorDyn::image(width, height, PixelFormat::Rgb, DType::U8, None, HEAP, None).unwrap();
+    let t = TensorDyn::image(width, height, PixelFormat::Rgb, DType::U8, HEAP, None).unwrap();
     for (at, pixel) in t.map().unwrap().as_mut_slice().chunks_mut(3).enumerate() {
         let (x, y) = (at % width, at / width);
         let (left, top) = (x < width / 2, y < height / 2);
@@ -72,7 +72,7 @@ fn bytes(t: &TensorDyn) -> Vec<u8> {
 }
 
 fn read(path: &Path) -> TensorDyn {
-    codec::read_file(path, HEAP).unwrap()
+    codec::open_in(path, HEAP).unwrap()
 }
 
 /// What the library makes of it.
@@ -83,15 +83,15 @@ fn made(
     dtype: DType,
     convert: &Convert,
 ) -> TensorDyn {
-    let mut target = TensorDyn::image(width, height, format, dtype, None, HEAP, None).unwrap();
-    ImageProcessor::new().unwrap().convert(source, &mut target, convert).unwrap();
+    let target = TensorDyn::image(width, height, format, dtype, HEAP, None).unwrap();
+    ImageProcessor::new().unwrap().convert(source, &target, convert).unwrap();
     target
 }
 
 #[test]
 fn files_are_what_the_library_makes() {
     let folder = Pictures::new();
-    let letterbox = Convert::new().with_fit(Fit::letterbox(114));
+    let letterbox = Convert::new().fit(Fit::letterbox(114));
     for input in ["in.png", "in.jpg", "in.npy"] {
         let source = match input {
             "in.npy" => pattern(64, 36),
@@ -107,7 +107,7 @@ fn files_are_what_the_library_makes() {
 
         let options = ["--to", "32x32", "--normalize", "imagenet", "--format", "planar-rgb"];
         folder.convert(input, "model.npy", &options);
-        let convert = Convert::new().with_normalize(Normalize::IMAGENET);
+        let convert = Convert::new().normalize(Normalize::IMAGENET);
         let expected = made(&source, (32, 32), PixelFormat::PlanarRgb, DType::F32, &convert);
         let array = files::npy::read(&fs::read(folder.path("model.npy")).unwrap(), HEAP).unwrap();
         assert_eq!((array.shape(), array.dtype()), (&[3, 32, 32][..], DType::F32));
@@ -124,8 +124,8 @@ fn turns_flips_and_crops_give_the_way_back() {
         "turned.png",
         &["--crop", "32x18+8+4", "--rotate", "90", "--flip", "horizontal"],
     );
-    let mut convert = Convert::new().with_rotation(Rotation::Quarter).with_flips(true, false);
-    convert.crop = Some(tenure::Region::new(8, 4, 32, 18));
+    let crop = tenure::Region::new(8, 4, 32, 18);
+    let convert = Convert::new().crop(crop).rotation(Rotation::Quarter).flips(true, false);
     let expected = made(&source, (18, 32), PixelFormat::Rgb, DType::U8, &convert);
     assert_eq!(bytes(&read(&folder.path("turned.png"))), bytes(&expected));
     let m: Vec<f64> = report["placement"]["to_source"]
@@ -145,8 +145,7 @@ fn raw_frames_have_their_colours() {
     // From red, green and blue to NV12 and back, in the matrix and range that are said.
     let said = ["--matrix", "bt709", "--range", "limited"];
     folder.convert("in.png", "frame.raw", &[&said[..], &["--format", "nv12"]].concat());
-    let mut source =
-        TensorDyn::image(64, 36, PixelFormat::Nv12, DType::U8, None, HEAP, None).unwrap();
+    let mut source = TensorDyn::image(64, 36, PixelFormat::Nv12, DType::U8, HEAP, None).unwrap();
     let frame = fs::read(folder.path("frame.raw")).unwrap();
     assert_eq!(frame.len(), 64 * 36 * 3 / 2);
     source.map().unwrap().as_mut_slice().copy_from_slice(&frame);
@@ -204,7 +203,7 @@ fn arrays_in_planes_come_back() {
 #[test]
 fn raw_frames_of_odd_sizes_come_back() {
     let folder = Pictures::new();
-    codec::save(&pattern(33, 17), &folder.path("odd.png")).unwrap();
+    codec::save(&folder.path("odd.png"), &pattern(33, 17)).unwrap();
     folder.convert("odd.png", "odd.raw", &["--format", "nv12"]);
     let frame = fs::read(folder.path("odd.raw")).unwrap();
     // Luma of 33 bytes a row, and chroma of 17 pairs: nothing between them.
@@ -222,7 +221,7 @@ fn raw_frames_of_odd_sizes_come_back() {
     // Every format is read whole: a last byte of its own shows that nothing moved.
     for format in PixelFormat::all() {
         let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
-        let bytes = tenure::ImageLayout::new(format, dtype, 7, 5, None).unwrap().packed_bytes();
+        let bytes = tenure::ImageLayout::new(7, 5, format, dtype, None).unwrap().packed_bytes();
         fs::write(folder.path("any.raw"), vec![128; bytes]).unwrap();
         folder.convert("any.raw", "any.png", &["--from", &format!("{format}:7x5")]);
         let picture = self::bytes(&read(&folder.path("any.png")));

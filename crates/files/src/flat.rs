@@ -37,7 +37,7 @@ pub(crate) fn layout<E: ElementKind>(tensor: &Tensor<E>) -> Result<Layout> {
     if let (false, Some(format), Some(width), Some(height)) =
         (lies_together(tensor), tensor.format(), tensor.width(), tensor.height())
     {
-        let image = ImageLayout::new(format, dtype, width, height, None)?.tensor_layout()?;
+        let image = ImageLayout::new(width, height, format, dtype, None)?.tensor_layout()?;
         // Leading dimensions are a batch, which is copied as it is.
         if image.rank() == tensor.rank() {
             return Ok(image);

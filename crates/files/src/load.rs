@@ -61,7 +61,7 @@ type Callback<'a> = Box<dyn FnMut(Progress) -> ControlFlow<()> + 'a>;
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("model.safetensors");
 /// let weight = Tensor::<f32>::from_slice(&[1.0; 1000], &[1000])?.to_dyn();
-/// safetensors::save(&path, &[("a", weight.share()), ("b", weight)], &Default::default())?;
+/// safetensors::save(&path, &[("a", weight.clone()), ("b", weight)], &Default::default())?;
 ///
 /// let pool = Pool::new(kind::allocator(TensorMemory::Mem)?);
 /// let mut seen = 0;
@@ -250,7 +250,7 @@ impl Loaded {
     /// [`Error::NoSuchTensor`].
     pub fn tensor(&self, name: &str) -> Result<TensorDyn> {
         let found = self.tensors.iter().find(|(found, _)| found == name);
-        found.map(|(_, tensor)| tensor.share()).ok_or_else(|| Error::NoSuchTensor {
+        found.map(|(_, tensor)| tensor.clone()).ok_or_else(|| Error::NoSuchTensor {
             name: name.to_owned(),
             count: self.tensors.len(),
             near: None,

@@ -37,7 +37,7 @@ print(a.dtype.name, a.shape, a.flags.c_contiguous, a.ravel().tolist())";
     assert_eq!(words, "float32 (3, 2) True [0.5, 3.0, -1.0, 4.0, 2.0, 5.0]");
 
     let mut file = vec![];
-    let t = Tensor::<u8>::image_with_stride(2, 2, PixelFormat::Nv12, 64, None, None).unwrap();
+    let t = Tensor::<u8>::image_builder(2, 2, PixelFormat::Nv12).row_stride(64).build().unwrap();
     t.fill(7).unwrap();
     npy::write(&mut file, &t).unwrap();
     assert_eq!(python(load, &file).unwrap(), "uint8 (3, 2) True [7, 7, 7, 7, 7, 7]");

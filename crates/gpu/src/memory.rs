@@ -18,6 +18,7 @@ use crate::device::{Block, FdKind};
 use crate::heap::Taken;
 
 /// Makes one memory of a device.
+#[derive(Clone)]
 pub(crate) struct Maker {
     core: Arc<Core>,
     /// Who carries the bytes; staging memory, which belongs to it, has none.
@@ -62,6 +63,10 @@ impl Allocator for Maker {
             part.object = Some(Object::of(&self.core, part.taken.block)?);
         }
         Ok(RawBuffer::new(part, request.name()))
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Allocator>> {
+        Some(Arc::new(self.clone()))
     }
 }
 

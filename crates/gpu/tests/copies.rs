@@ -104,7 +104,11 @@ fn a_space_is_enough_to_say_where() {
 fn pictures_go_plane_by_plane() {
     let (_device, gpu) = quick();
     for format in [PixelFormat::Nv12, PixelFormat::I420, PixelFormat::Rgb, PixelFormat::PlanarRgb] {
-        let here = Tensor::<u8>::image_with_stride(34, 18, format, 128, Some(Mem), None).unwrap();
+        let here = Tensor::<u8>::image_builder(34, 18, format)
+            .row_stride(128)
+            .memory(Mem)
+            .build()
+            .unwrap();
         for (n, byte) in here.map_span().unwrap().as_mut_slice().iter_mut().enumerate() {
             *byte = (n % 251) as u8;
         }
@@ -126,7 +130,7 @@ fn fills_of_every_element_and_every_length() {
     let (_device, gpu) = quick();
     let device = gpu.allocator(Device).unwrap();
     for len in [1, 2, 3, 5, 64, 1001] {
-        let bytes = Tensor::<u8>::new_in(&*device, &[len + 4], None).unwrap();
+        let bytes = Tensor::<u8>::builder(&[len + 4]).allocator(&*device).build().unwrap();
         let middle = bytes.slice(0, 1..len + 1).unwrap();
         middle.fill(7).unwrap();
         let mut flat = vec![0; len + 4];
@@ -134,7 +138,7 @@ fn fills_of_every_element_and_every_length() {
         assert!(flat[1..=len].iter().all(|byte| *byte == 7) && flat[0] == 0);
         assert!(flat[len + 1..].iter().all(|byte| *byte == 0));
     }
-    let doubles = Tensor::<f64>::new_in(&*device, &[77], None).unwrap();
+    let doubles = Tensor::<f64>::builder(&[77]).allocator(&*device).build().unwrap();
     doubles.fill(1.1).unwrap();
     let back = doubles.to(Some(Mem)).unwrap();
     assert!(back.map_read().unwrap().as_slice().iter().all(|value| *value == 1.1));
@@ -168,8 +172,10 @@ fn large_pictures_that_are_turned_are_staged_without_allocating() {
     // More than staging memory keeps of what is not in use.
     let here = numbers(&[6000, 6000]);
     let turned = here.permute(&[1, 0]).unwrap();
-    let there =
-        Tensor::<u16>::new_in(&*gpu.allocator(Device).unwrap(), &[6000, 6000], None).unwrap();
+    let there = Tensor::<u16>::builder(&[6000, 6000])
+        .allocator(&*gpu.allocator(Device).unwrap())
+        .build()
+        .unwrap();
     let back = Tensor::<u16>::new(&[6000, 6000], Some(Mem), None).unwrap();
     let round = || {
         there.copy_from(&turned).unwrap();

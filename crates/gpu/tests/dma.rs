@@ -145,7 +145,8 @@ fn a_frame_of_a_camera_is_a_vulkan_buffer() {
 #[ignore = "needs DMA-BUF, and a driver that imports it"]
 fn memory_of_the_device_is_a_dma_buf() {
     let gpu = tenure_gpu::vulkan::open(0).unwrap();
-    let there = Tensor::<u16>::new_in(&*gpu.shareable_dma().unwrap(), &[3000], None).unwrap();
+    let there =
+        Tensor::<u16>::builder(&[3000]).allocator(&*gpu.shareable_dma().unwrap()).build().unwrap();
     there.copy_from(&numbers(&[3000])).unwrap();
     let exported = gpu.export(&there).unwrap();
     let here = import(&exported.fd, exported.bytes, Protection::Writable, None).unwrap();

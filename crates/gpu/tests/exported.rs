@@ -18,7 +18,8 @@ fn tensor(buffer: Buffer, count: usize) -> Tensor<u16> {
 #[test]
 fn what_is_imported_again_answers_to_the_same_ledger() {
     let (device, gpu) = quick();
-    let there = Tensor::<u16>::new_in(&*gpu.shareable_dma().unwrap(), &[3000], None).unwrap();
+    let there =
+        Tensor::<u16>::builder(&[3000]).allocator(&*gpu.shareable_dma().unwrap()).build().unwrap();
     there.copy_from(&numbers(&[3000])).unwrap();
     let exported = gpu.export(&there).unwrap();
     let here = import(&exported.fd, exported.bytes, Protection::Writable, None).unwrap();

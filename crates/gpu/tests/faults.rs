@@ -133,7 +133,7 @@ fn memory_of_another_device_is_not_confused() {
 }
 
 fn gpu_tensor(gpu: &tenure_gpu::Gpu) -> Tensor<u16> {
-    Tensor::<u16>::new_in(&*gpu.allocator(Device).unwrap(), &[10], None).unwrap()
+    Tensor::<u16>::builder(&[10]).allocator(&*gpu.allocator(Device).unwrap()).build().unwrap()
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_forked_process_is_told() {
         there.copy_from_later(&main).unwrap().wait(None).unwrap();
         // And a device that nobody opened, whose thread the child would have to wait for.
         let alone = TestDevice::new();
-        let mut all = Some((device, gpu.clone(), there.share(), pinned.share(), alone));
+        let mut all = Some((device, gpu.clone(), there.clone(), pinned.clone(), alone));
         // SAFETY: the child touches only what a forked process may: memory, no locks that others
         // hold; this process has one other thread, the device's, which waits.
         #[expect(unsafe_code, reason = "forks")]
@@ -173,7 +173,7 @@ fn a_forked_process_is_told() {
                 let told = matches!(fault(there.copy_from(&main)), DeviceFault::Forked { .. });
                 let told =
                     told && matches!(fault(gpu.to(&main, Device)), DeviceFault::Forked { .. });
-                drop((there.share(), gpu.clone()));
+                drop((there.clone(), gpu.clone()));
                 // Drivers do not leave their memory to children: it is not handed out to fault.
                 let pinned = matches!(fault(pinned.map_read()), DeviceFault::Forked { .. });
                 i32::from(!(told && pinned))

@@ -159,7 +159,8 @@ impl Drop for Context {
 #[ignore = "needs Vulkan, and OpenGL of the same driver"]
 fn both_read_and_write_the_same_bytes() {
     let (gpu, context) = (vulkan::open(0).unwrap(), Context::new());
-    let tensor = Tensor::<u16>::new_in(&*gpu.shareable().unwrap(), &[5000], None).unwrap();
+    let tensor =
+        Tensor::<u16>::builder(&[5000]).allocator(&*gpu.shareable().unwrap()).build().unwrap();
     tensor.copy_from(&numbers(&[5000])).unwrap();
     // What the program had bound is bound afterwards.
     let before = context.make();
@@ -192,7 +193,8 @@ fn both_read_and_write_the_same_bytes() {
 fn buffers_of_every_size() {
     let (gpu, context) = (vulkan::open(0).unwrap(), Context::new());
     for len in [1, 2, 512, 2048, 2047, 1 << 20] {
-        let tensor = Tensor::<u16>::new_in(&*gpu.shareable().unwrap(), &[len], None).unwrap();
+        let tensor =
+            Tensor::<u16>::builder(&[len]).allocator(&*gpu.shareable().unwrap()).build().unwrap();
         let buffer = context.share(&gpu, &tensor).unwrap();
         context.write(buffer.name(), 2 * (len - 1), &[77]);
         assert_eq!(values(&tensor)[len - 1], 77);
@@ -210,7 +212,8 @@ fn what_cannot_be_shared_is_refused() {
     assert!(words(&plain).contains("allocate it to be shared"), "{}", words(&plain));
     assert!(words(&numbers(&[10])).contains("not this device's"));
     // A context without memory objects: its functions are not found.
-    let shared = Tensor::<u16>::new_in(&*gpu.shareable().unwrap(), &[10], None).unwrap();
+    let shared =
+        Tensor::<u16>::builder(&[10]).allocator(&*gpu.shareable().unwrap()).build().unwrap();
     let mut less = |name: &CStr| match name.to_bytes().ends_with(b"FdEXT") {
         true => std::ptr::null(),
         false => context.load(name),

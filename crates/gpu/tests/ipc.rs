@@ -98,7 +98,8 @@ fn memory_of_vulkan_is_reached_by_cuda() {
         Ok(vulkan) => vulkan,
         Err(why) => return eprintln!("not tested, there is no Vulkan here: {why}"),
     };
-    let there = Tensor::<u16>::new_in(&*vulkan.shareable().unwrap(), &[5000], None).unwrap();
+    let there =
+        Tensor::<u16>::builder(&[5000]).allocator(&*vulkan.shareable().unwrap()).build().unwrap();
     there.copy_from(&numbers(&[5000])).unwrap();
     let exported = vulkan.export(&there).unwrap();
     let known = [exported.uuid, exported.hardware].contains(&gpu.properties().uuid);

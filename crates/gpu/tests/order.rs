@@ -6,7 +6,7 @@ use std::time::Duration;
 use common::{device, numbers, part, quick, values};
 use tenure_gpu::testing::Settings;
 use tenure_memory::TensorMemory::{Device, Managed, Mem, Pinned, Shm};
-use tenure_tensor::{Tensor, copy_all, copy_all_later};
+use tenure_tensor::{DynTensor, Tensor, copy_all, copy_all_later};
 
 #[path = "common/devices.rs"]
 mod common;
@@ -16,7 +16,10 @@ fn both_sides_are_held_until_the_fence_is_done() {
     let (device, gpu) = quick();
     for memory in [Mem, Shm, Pinned, Managed] {
         let here = gpu.to(&numbers(&[1000]), memory).unwrap();
-        let there = Tensor::<u16>::new_in(&*gpu.allocator(Device).unwrap(), &[1000], None).unwrap();
+        let there = Tensor::<u16>::builder(&[1000])
+            .allocator(&*gpu.allocator(Device).unwrap())
+            .build()
+            .unwrap();
         device.pause();
         let fence = there.copy_from_later(&here).unwrap();
         assert!(!fence.is_done().unwrap());
@@ -38,7 +41,8 @@ fn both_sides_are_held_until_the_fence_is_done() {
 fn whoever_does_not_wait_gets_old_bytes() {
     let (device, gpu) = quick();
     let there = gpu.to(&numbers(&[64]), Device).unwrap();
-    let back = Tensor::<u16>::new_in(&*gpu.allocator(Pinned).unwrap(), &[64], None).unwrap();
+    let back =
+        Tensor::<u16>::builder(&[64]).allocator(&*gpu.allocator(Pinned).unwrap()).build().unwrap();
     // Past the ledger, as somebody could who does not ask it.
     // SAFETY: pinned memory of the test device is mapped while `back` exists; the device may
     // write meanwhile, which volatile reads of single elements survive.
@@ -56,8 +60,11 @@ fn whoever_does_not_wait_gets_old_bytes() {
 fn tensors_may_go_before_their_copy_is_done() {
     let (device, gpu) = quick();
     let here = gpu.to(&numbers(&[50_000]), Pinned).unwrap();
-    let there = Tensor::<u16>::new_in(&*gpu.allocator(Device).unwrap(), &[50_000], None).unwrap();
-    let view = there.share();
+    let there = Tensor::<u16>::builder(&[50_000])
+        .allocator(&*gpu.allocator(Device).unwrap())
+        .build()
+        .unwrap();
+    let view = there.clone();
     device.pause();
     let fence = there.copy_from_later(&here).unwrap();
     let weak = here.buffer_identity().weak();
@@ -108,7 +115,10 @@ fn batches_are_one_piece_of_work() {
     let sources: Vec<_> = (1..9).map(|n| numbers(&[n * 100]).to_dyn()).collect();
     let make = |source: &tenure_tensor::TensorDyn| {
         let allocator = gpu.allocator(Device).unwrap();
-        tenure_tensor::TensorDyn::new_in(&*allocator, source.shape(), source.dtype(), None).unwrap()
+        tenure_tensor::TensorDyn::builder(source.shape(), source.dtype())
+            .allocator(&*allocator)
+            .build()
+            .unwrap()
     };
     let there: Vec<_> = sources.iter().map(make).collect();
     let pairs: Vec<_> = there.iter().zip(&sources).collect();
@@ -137,7 +147,8 @@ fn batches_are_one_piece_of_work() {
 fn delayed_work_is_in_order() {
     let (_device, gpu) =
         device(Settings { delay: Duration::from_millis(5), ..Settings::default() });
-    let there = Tensor::<u16>::new_in(&*gpu.allocator(Device).unwrap(), &[10], None).unwrap();
+    let there =
+        Tensor::<u16>::builder(&[10]).allocator(&*gpu.allocator(Device).unwrap()).build().unwrap();
     for n in 0..5 {
         there.fill(n).unwrap();
         let (copy, fence) = gpu.to_later(&there, Device).unwrap();

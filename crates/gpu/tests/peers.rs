@@ -18,7 +18,7 @@ fn staged(gpu: &Gpu) -> u64 {
 }
 
 fn empty(gpu: &Gpu, len: usize) -> Tensor<u16> {
-    Tensor::<u16>::new_in(&*gpu.allocator(Device).unwrap(), &[len], None).unwrap()
+    Tensor::<u16>::builder(&[len]).allocator(&*gpu.allocator(Device).unwrap()).build().unwrap()
 }
 
 fn busy(error: &tenure_tensor::Error) -> bool {

@@ -60,8 +60,11 @@ fn a_lost_device_ends_the_work_of_all_queues() {
     device.pause();
     let make = |queue| {
         let gpu = gpu.on_queue(queue).unwrap();
-        let pinned = Tensor::<u16>::new_in(&*gpu.allocator(Pinned).unwrap(), &[64], None).unwrap();
-        (pinned.share(), gpu.to_later(&pinned, Pinned))
+        let pinned = Tensor::<u16>::builder(&[64])
+            .allocator(&*gpu.allocator(Pinned).unwrap())
+            .build()
+            .unwrap();
+        (pinned.clone(), gpu.to_later(&pinned, Pinned))
     };
     // Pinned memory is copied by the processor, at once.
     assert!([0, 1].into_iter().all(|queue| make(queue).1.unwrap().1.is_done().unwrap()));
@@ -134,7 +137,7 @@ fn new_memory_is_zeroed_by_the_queue_of_its_handle() {
     let _block = gpu.to(&numbers(&[10]), Device).unwrap();
     device.pause_queue(0);
     let copies = gpu.for_copies().allocator(Device).unwrap();
-    let tensor = Tensor::<u16>::new_in(&*copies, &[1000], None).unwrap();
+    let tensor = Tensor::<u16>::builder(&[1000]).allocator(&*copies).build().unwrap();
     assert_eq!(values(&tensor), [0; 1000]);
     device.resume();
 }

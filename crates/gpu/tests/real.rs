@@ -12,7 +12,7 @@ use real::{gpu, word};
 use tenure_gpu::{Class, Gpu, open};
 use tenure_memory::TensorMemory::{self, Device, Managed, Mem, Pinned, Shm};
 use tenure_memory::{Allocator, Error, PoolLimits, Request};
-use tenure_tensor::{PixelFormat, Tensor, TensorDyn, copy_all_later};
+use tenure_tensor::{DynTensor, PixelFormat, Tensor, TensorDyn, copy_all_later};
 
 #[path = "common/devices.rs"]
 mod common;
@@ -57,7 +57,7 @@ fn peers_copy_without_staging() {
             true => gpu.shareable().unwrap(),
             false => gpu.allocator(Device).unwrap(),
         };
-        Tensor::<u16>::new_in(&*allocator, &[300_000], None).unwrap()
+        Tensor::<u16>::builder(&[300_000]).allocator(&*allocator).build().unwrap()
     };
     let staged = |gpu: &Gpu| gpu.staging().hits + gpu.staging().misses;
     // CUDA and HIP reach all their devices; Vulkan the same one opened again, in memory that was made
@@ -112,7 +112,8 @@ fn views_pictures_and_fills() {
     assert!(flat[..64 * 48].iter().all(|byte| *byte == 3));
     assert!(flat[64 * 48..].iter().all(|byte| *byte == 200));
     for len in [1, 3, 4, 1001] {
-        let bytes = Tensor::<u8>::new_in(&*gpu.allocator(Device).unwrap(), &[len + 4], None);
+        let bytes =
+            Tensor::<u8>::builder(&[len + 4]).allocator(&*gpu.allocator(Device).unwrap()).build();
         let bytes = bytes.unwrap();
         bytes.slice(0, 1..len + 1).unwrap().fill(7).unwrap();
         let mut flat = vec![0; len + 4];
@@ -128,7 +129,7 @@ fn new_memory_is_zero_and_freed_memory_comes_again() {
     let gpu = gpu();
     let allocator = gpu.allocator(Device).unwrap();
     for round in 0..3 {
-        let tensor = Tensor::<u16>::new_in(&*allocator, &[100_000], None).unwrap();
+        let tensor = Tensor::<u16>::builder(&[100_000]).allocator(&*allocator).build().unwrap();
         assert!(values(&tensor).iter().all(|value| *value == 0), "{round}");
         tensor.fill(9).unwrap();
     }
@@ -150,7 +151,9 @@ fn later_and_in_batches() {
     let allocator = gpu.allocator(Device).unwrap();
     let there: Vec<_> = sources
         .iter()
-        .map(|one| TensorDyn::new_in(&*allocator, one.shape(), one.dtype(), None).unwrap())
+        .map(|one| {
+            TensorDyn::builder(one.shape(), one.dtype()).allocator(&*allocator).build().unwrap()
+        })
         .collect();
     let fences = copy_all_later(&there.iter().zip(&sources).collect::<Vec<_>>()).unwrap();
     assert!(fences.iter().all(|fence| fence.wait(Some(Duration::from_secs(30))).unwrap()));
@@ -286,7 +289,10 @@ fn spaces_and_what_dlpack_calls_them() {
 fn a_map_during_a_copy_is_refused_or_waits() {
     let gpu = gpu().queued();
     let here = gpu.to(&numbers(&[8 << 20]), Pinned).unwrap();
-    let there = Tensor::<u16>::new_in(&*gpu.allocator(Device).unwrap(), &[8 << 20], None).unwrap();
+    let there = Tensor::<u16>::builder(&[8 << 20])
+        .allocator(&*gpu.allocator(Device).unwrap())
+        .build()
+        .unwrap();
     for _ in 0..5 {
         let fence = there.copy_from_later(&here).unwrap();
         // It may be done already, and is not half done: the ledger knows.

@@ -104,7 +104,8 @@ fn memory_goes_to_another_process() {
         tensor.fill(77).unwrap();
         return;
     }
-    let tensor = Tensor::<u16>::new_in(&*gpu.shareable().unwrap(), &[10_000], None).unwrap();
+    let tensor =
+        Tensor::<u16>::builder(&[10_000]).allocator(&*gpu.shareable().unwrap()).build().unwrap();
     tensor.copy_from(&numbers(&[10_000])).unwrap();
     let exported = gpu.export(&tensor).unwrap();
     assert_eq!(exported.bytes, 20_000);

@@ -33,7 +33,7 @@ fn a_map_waits_for_the_copy_that_fills_it() {
         assert!(is_busy(back.map_wait(SOON)));
         assert!(is_busy(back.map_wait(Some(Duration::ZERO))));
         let waiter = {
-            let back = back.share();
+            let back = back.clone();
             thread::spawn(move || back.map_read_wait(None).unwrap().as_slice().to_vec())
         };
         thread::sleep(Duration::from_millis(10));
@@ -54,7 +54,7 @@ fn whoever_waits_is_woken_when_the_device_is_lost() {
     device.pause();
     let fence = back.copy_from_later(&there).unwrap();
     let waiter = {
-        let back = back.share();
+        let back = back.clone();
         thread::spawn(move || back.map_wait(None).map(|map| map.as_slice().len()))
     };
     thread::sleep(Duration::from_millis(10));
@@ -70,7 +70,7 @@ fn guards_of_other_threads_are_waited_for_too() {
     let (told, tell) = channel();
     let waiters: Vec<_> = (0..4)
         .map(|n| {
-            let (tensor, told) = (tensor.share(), told.clone());
+            let (tensor, told) = (tensor.clone(), told.clone());
             thread::spawn(move || {
                 let mut map = tensor.map_wait(None).unwrap();
                 map.as_mut_slice()[n] += 1;

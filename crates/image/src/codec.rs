@@ -23,9 +23,9 @@ use std::path::Path;
 use tenure_files::whole::{self, Existing};
 use tenure_layout::{Colour, ColourRange, DType, PixelFormat};
 use tenure_memory::TensorMemory;
-use tenure_tensor::{ElementKind, Tensor, TensorDyn};
+use tenure_tensor::{DynTensor, ElementKind, Tensor, TensorDyn};
 
-use crate::{Convert, EngineKind, Error, ImageProcessor, ImageProcessorConfig, Result};
+use crate::{Convert, EngineKind, Error, ImageProcessor, Result};
 
 mod jpeg;
 mod png;
@@ -125,7 +125,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Head> {
 pub fn decode(bytes: &[u8], memory: Option<TensorMemory>) -> Result<TensorDyn> {
     let head = inspect(bytes)?;
     let (width, height) = (head.width, head.height);
-    let mut tensor = TensorDyn::image(width, height, head.format, DType::U8, None, memory, None)?;
+    let mut tensor = TensorDyn::image(width, height, head.format, DType::U8, memory, None)?;
     decode_into(bytes, &mut tensor)?;
     Ok(tensor)
 }
@@ -165,19 +165,45 @@ pub fn decode_into<E: ElementKind>(bytes: &[u8], destination: &mut Tensor<E>) ->
     Ok(())
 }
 
-/// Decodes a JPEG or PNG file, whatever its name.
+/// Decodes a JPEG or PNG file, whatever its name, into memory that is chosen by itself.
+///
+/// ```
+/// use tenure_image::codec;
+/// use tenure_tensor::{PixelFormat, Tensor};
+///
+/// let picture = Tensor::<u8>::image(320, 200, PixelFormat::Rgb, None, None)?;
+/// # let folder = tempfile::tempdir()?;
+/// let path = "picture.png";
+/// # let path = folder.path().join(path);
+/// codec::save(&path, &picture)?;
+/// assert_eq!(codec::open(&path)?.width(), Some(320));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// As [`decode`], and if the file cannot be read.
-pub fn read_file(path: &Path, memory: Option<TensorMemory>) -> Result<TensorDyn> {
-    Ok(read_first(path, memory)?.0)
+#[doc(alias = "read_file")]
+pub fn open(path: impl AsRef<Path>) -> Result<TensorDyn> {
+    open_in(path, None)
 }
 
-/// As [`read_file`], and whether [more pictures follow](more_follow) in the file.
+/// As [`open`], into the memory named.
 ///
 /// # Errors
-/// As [`read_file`].
-pub fn read_first(path: &Path, memory: Option<TensorMemory>) -> Result<(TensorDyn, bool)> {
+/// As there.
+pub fn open_in(path: impl AsRef<Path>, memory: Option<TensorMemory>) -> Result<TensorDyn> {
+    Ok(open_first(path, memory)?.0)
+}
+
+/// As [`open_in`], and whether [more pictures follow](more_follow) in the file.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_first(
+    path: impl AsRef<Path>,
+    memory: Option<TensorMemory>,
+) -> Result<(TensorDyn, bool)> {
+    let path = path.as_ref();
     let failed = |cause| Error::Read { path: path.to_owned(), cause };
     let file = File::open(path).map_err(failed)?;
     let mut bytes = vec![];
@@ -194,7 +220,8 @@ pub fn read_first(path: &Path, memory: Option<TensorMemory>) -> Result<(TensorDy
 ///
 /// # Errors
 /// If the name ends in neither, as [`encode_png`], and if the file cannot be written.
-pub fn save<E: ElementKind>(picture: &Tensor<E>, path: &Path) -> Result<u64> {
+pub fn save<E: ElementKind>(path: impl AsRef<Path>, picture: &Tensor<E>) -> Result<u64> {
+    let path = path.as_ref();
     let format = FileFormat::of_name(path)?;
     let written = whole::write(path, Existing::Replace, |out| match format {
         FileFormat::Png => encode_png(picture, out),
@@ -246,8 +273,8 @@ fn in_one_of<E: ElementKind>(picture: &Tensor<E>, known: &[PixelFormat]) -> Resu
     };
     let (width, height) = (image.width(), image.height());
     let heap = Some(TensorMemory::Mem);
-    let mut converted = TensorDyn::image(width, height, into, DType::U8, None, heap, None)?;
-    processor()?.convert(picture, &mut converted, &Convert::new())?;
+    let converted = TensorDyn::image(width, height, into, DType::U8, heap, None)?;
+    processor()?.convert(picture, &converted, &Convert::new())?;
     Ok(converted)
 }
 
@@ -258,7 +285,7 @@ fn is_usual(colour: Option<Colour>) -> bool {
 
 fn processor() -> Result<ImageProcessor> {
     let engines = Some(vec![EngineKind::Cpu, EngineKind::Reference]);
-    ImageProcessor::with_config(&ImageProcessorConfig { engines, threads: Some(1) })
+    ImageProcessor::builder().engines(engines).threads(1).build()
 }
 
 /// Refuses pictures that are too large, and files that are too short for their picture, before

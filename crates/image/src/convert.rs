@@ -13,38 +13,30 @@ use crate::{Error, Normalize, Result};
 /// In this order: the source is cropped, rotated, flipped, resized to its place in the
 /// destination, converted in colour, normalised and stored.
 ///
+/// Made as all options of this library are: from `new()`, by methods named after what they set, each
+/// of which takes the description and gives it back. `get_…` tells what is set.
+///
 /// ```
 /// use tenure_image::{Convert, Filter, Fit, Normalize};
 /// let yolo = Convert::new()
-///     .with_fit(Fit::letterbox(114))
-///     .with_filter(Filter::Bilinear)
-///     .with_normalize(Normalize::scale(1.0 / 255.0));
-/// assert_eq!(yolo.fit, Fit::Letterbox { fill: [114, 114, 114, 255] });
+///     .fit(Fit::letterbox(114))
+///     .filter(Filter::Bilinear)
+///     .normalize(Normalize::scale(1.0 / 255.0));
+/// assert_eq!(yolo.get_fit(), Fit::Letterbox { fill: [114, 114, 114, 255] });
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
+#[must_use = "a description does nothing until a processor is given it"]
 pub struct Convert {
-    /// The part of the source to take, in its pixels; all of it if `None`.
-    pub crop: Option<Region>,
-    /// The part of the destination to write, in its pixels; all of it if `None`. The rest is
-    /// left as it is.
-    pub into: Option<Region>,
-    /// How a picture of another shape is fitted.
-    pub fit: Fit,
-    /// Clockwise turn.
-    pub rotation: Rotation,
-    /// Mirrored left to right, after the rotation.
-    pub flip_horizontal: bool,
-    /// Mirrored top to bottom, after the rotation.
-    pub flip_vertical: bool,
-    /// How samples are taken.
-    pub filter: Filter,
-    /// Matrix and range of the source, if not those it carries. How luma and chroma are written is
-    /// the destination's to say, with a colour of its own.
-    pub colour: Option<Colour>,
-    /// Where chroma samples lie between luma samples, if not as usual for the source's range.
-    pub siting: Option<Siting>,
-    /// From 8-bit values to what is stored.
-    pub normalize: Normalize,
+    pub(crate) crop: Option<Region>,
+    pub(crate) into: Option<Region>,
+    pub(crate) fit: Fit,
+    pub(crate) rotation: Rotation,
+    pub(crate) flip_horizontal: bool,
+    pub(crate) flip_vertical: bool,
+    pub(crate) filter: Filter,
+    pub(crate) colour: Option<Colour>,
+    pub(crate) siting: Option<Siting>,
+    pub(crate) normalize: Normalize,
 }
 
 impl Convert {
@@ -53,50 +45,106 @@ impl Convert {
         Convert::default()
     }
 
-    /// Takes only this part of the source.
-    pub fn with_crop(self, region: Region) -> Convert {
-        Convert { crop: Some(region), ..self }
+    /// Takes only this part of the source, in its pixels; all of it if `None`.
+    #[doc(alias = "with_crop")]
+    pub fn crop(self, region: impl Into<Option<Region>>) -> Convert {
+        Convert { crop: region.into(), ..self }
     }
 
-    /// Writes only this part of the destination.
-    pub fn with_into(self, region: Region) -> Convert {
-        Convert { into: Some(region), ..self }
+    /// Writes only this part of the destination, in its pixels, and leaves the rest as it is; all
+    /// of it if `None`.
+    #[doc(alias = "with_into")]
+    pub fn into(self, region: impl Into<Option<Region>>) -> Convert {
+        Convert { into: region.into(), ..self }
     }
 
     /// Fits a picture of another shape so.
-    pub fn with_fit(self, fit: Fit) -> Convert {
+    #[doc(alias = "with_fit")]
+    pub fn fit(self, fit: Fit) -> Convert {
         Convert { fit, ..self }
     }
 
     /// Turns the picture clockwise.
-    pub fn with_rotation(self, rotation: Rotation) -> Convert {
+    #[doc(alias = "with_rotation")]
+    pub fn rotation(self, rotation: Rotation) -> Convert {
         Convert { rotation, ..self }
     }
 
     /// Mirrors the turned picture left to right, top to bottom, or both.
-    pub fn with_flips(self, horizontal: bool, vertical: bool) -> Convert {
+    #[doc(alias = "with_flips")]
+    pub fn flips(self, horizontal: bool, vertical: bool) -> Convert {
         Convert { flip_horizontal: horizontal, flip_vertical: vertical, ..self }
     }
 
     /// Takes samples so.
-    pub fn with_filter(self, filter: Filter) -> Convert {
+    #[doc(alias = "with_filter")]
+    pub fn filter(self, filter: Filter) -> Convert {
         Convert { filter, ..self }
     }
 
-    /// Reads the source with this matrix and range, whatever it carries. Red, green and blue have
+    /// Reads the source with this matrix and range, whatever it carries. How luma and chroma are
+    /// written is the destination's to say, with a colour of its own. Red, green and blue have
     /// neither; where they become luma, a colour that is not the destination's is refused.
-    pub fn with_colour(self, colour: Colour) -> Convert {
-        Convert { colour: Some(colour), ..self }
+    #[doc(alias = "with_colour")]
+    pub fn colour(self, colour: impl Into<Option<Colour>>) -> Convert {
+        Convert { colour: colour.into(), ..self }
     }
 
-    /// Takes chroma samples to lie here.
-    pub fn with_siting(self, siting: Siting) -> Convert {
-        Convert { siting: Some(siting), ..self }
+    /// Takes chroma samples to lie here; as usual for the source's range if `None`.
+    #[doc(alias = "with_siting")]
+    pub fn siting(self, siting: impl Into<Option<Siting>>) -> Convert {
+        Convert { siting: siting.into(), ..self }
     }
 
     /// Stores values so.
-    pub fn with_normalize(self, normalize: Normalize) -> Convert {
+    #[doc(alias = "with_normalize")]
+    pub fn normalize(self, normalize: Normalize) -> Convert {
         Convert { normalize, ..self }
+    }
+
+    /// The part of the source to take, in its pixels; all of it if `None`.
+    pub fn get_crop(&self) -> Option<Region> {
+        self.crop
+    }
+
+    /// The part of the destination to write, in its pixels; all of it if `None`.
+    pub fn get_into(&self) -> Option<Region> {
+        self.into
+    }
+
+    /// How a picture of another shape is fitted.
+    pub fn get_fit(&self) -> Fit {
+        self.fit
+    }
+
+    /// Clockwise turn.
+    pub fn get_rotation(&self) -> Rotation {
+        self.rotation
+    }
+
+    /// How samples are taken.
+    pub fn get_filter(&self) -> Filter {
+        self.filter
+    }
+
+    /// Matrix and range of the source, if not those it carries.
+    pub fn get_colour(&self) -> Option<Colour> {
+        self.colour
+    }
+
+    /// Where chroma samples lie, if not as usual for the source's range.
+    pub fn get_siting(&self) -> Option<Siting> {
+        self.siting
+    }
+
+    /// From 8-bit values to what is stored.
+    pub fn get_normalize(&self) -> Normalize {
+        self.normalize
+    }
+
+    /// Whether the turned picture is mirrored left to right, and top to bottom.
+    pub fn get_flips(&self) -> (bool, bool) {
+        (self.flip_horizontal, self.flip_vertical)
     }
 }
 

@@ -186,18 +186,18 @@ mod tests {
 
     #[test]
     fn a_full_hd_frame_in_a_square() {
-        let letterbox = Convert::new().with_fit(Fit::letterbox(114));
+        let letterbox = Convert::new().fit(Fit::letterbox(114));
         let g = resolve((1920, 1080), (640, 640), &letterbox);
         assert_eq!(g.content, Region::new(0, 140, 640, 360));
         assert_eq!((g.across.step(), g.down.step()), (3.0, 3.0));
-        let g = resolve((1920, 1080), (640, 640), &Convert::new().with_fit(Fit::Cover));
+        let g = resolve((1920, 1080), (640, 640), &Convert::new().fit(Fit::Cover));
         assert_eq!((g.across.start, g.across.length), (420.0, 1080.0));
         assert!(g.covers());
     }
 
     #[test]
     fn turned_pictures_swap_their_axes() {
-        let turn = Convert::new().with_rotation(Rotation::Quarter).with_fit(Fit::letterbox(0));
+        let turn = Convert::new().rotation(Rotation::Quarter).fit(Fit::letterbox(0));
         let g = resolve((1920, 1080), (640, 640), &turn);
         assert_eq!(g.content, Region::new(140, 0, 360, 640));
         assert_eq!((g.across.outputs, g.down.outputs), (640, 360));
@@ -206,23 +206,23 @@ mod tests {
 
     #[test]
     fn thin_pictures_keep_a_pixel() {
-        let g = resolve((10_000, 1), (64, 64), &Convert::new().with_fit(Fit::letterbox(0)));
+        let g = resolve((10_000, 1), (64, 64), &Convert::new().fit(Fit::letterbox(0)));
         assert_eq!(g.content, Region::new(0, 31, 64, 1));
     }
 
     #[test]
     fn subsampled_destinations_stay_on_their_grid() {
-        let letterbox = Convert::new().with_fit(Fit::letterbox(0));
+        let letterbox = Convert::new().fit(Fit::letterbox(0));
         let g = Geometry::new((100, 37), (64, 64), PixelFormat::Nv12, &letterbox).unwrap();
         assert_eq!((g.content.y % 2, g.content.height % 2), (0, 0));
-        let odd = Convert::new().with_into(Region::new(1, 0, 2, 2));
+        let odd = Convert::new().into(Region::new(1, 0, 2, 2));
         let error = Geometry::new((8, 8), (8, 8), PixelFormat::Nv12, &odd).unwrap_err();
         assert!(matches!(error, Error::CutsChroma { .. }), "{error}");
     }
 
     #[test]
     fn regions_outside_are_refused() {
-        let crop = Convert::new().with_crop(Region::new(5, 5, 10, 1));
+        let crop = Convert::new().crop(Region::new(5, 5, 10, 1));
         let error = Geometry::new((8, 8), (8, 8), PixelFormat::Rgb, &crop).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -30,7 +30,7 @@ impl ImageProcessor {
     /// let frame =
     ///     processor.import_image(&[luma, chroma], 1920, 1080, format, DType::U8, colour)?;
     /// let mut input = Tensor::<u8>::image(640, 640, PixelFormat::Rgb, None, None)?;
-    /// processor.convert(&frame, &mut input, &Convert::new())?;
+    /// processor.convert(&frame, &input, &Convert::new())?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

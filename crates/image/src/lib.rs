@@ -12,9 +12,9 @@
 //! let frame = Tensor::<u8>::image(1920, 1080, PixelFormat::Nv12, None, None)?;
 //! let mut input = Tensor::<f32>::image(640, 640, PixelFormat::PlanarRgb, None, None)?;
 //! let letterbox = Convert::new()
-//!     .with_fit(Fit::letterbox(114))
-//!     .with_normalize(Normalize::scale(1.0 / 255.0));
-//! let placement = processor.convert(&frame, &mut input, &letterbox)?;
+//!     .fit(Fit::letterbox(114))
+//!     .normalize(Normalize::scale(1.0 / 255.0));
+//! let placement = processor.convert(&frame, &input, &letterbox)?;
 //! assert_eq!(placement.to_source(0.0, 140.0), (0.0, 0.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -81,4 +81,4 @@ pub use engine::EngineKind;
 pub use error::{Error, Result};
 pub use normalize::Normalize;
 pub use placement::Placement;
-pub use processor::{ChosenImage, Explanation, ImageProcessor, ImageProcessorConfig};
+pub use processor::{ChosenImage, Explanation, ImageProcessor, ImageProcessorBuilder};

@@ -14,8 +14,8 @@ use crate::geometry::Geometry;
 /// use tenure_tensor::{PixelFormat, Tensor};
 /// let frame = Tensor::<u8>::image(1920, 1080, PixelFormat::Nv12, None, None)?;
 /// let mut input = Tensor::<u8>::image(640, 640, PixelFormat::Rgb, None, None)?;
-/// let letterbox = Convert::new().with_fit(Fit::letterbox(114));
-/// let placement = ImageProcessor::new()?.convert(&frame, &mut input, &letterbox)?;
+/// let letterbox = Convert::new().fit(Fit::letterbox(114));
+/// let placement = ImageProcessor::new()?.convert(&frame, &input, &letterbox)?;
 /// assert_eq!(placement.to_source(320.0, 320.0), (960.0, 540.0));
 /// assert_eq!(placement.to_destination(0.0, 0.0), (0.0, 140.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -100,10 +100,10 @@ mod tests {
         {
             for flips in [(false, false), (true, false), (false, true), (true, true)] {
                 let convert = Convert::new()
-                    .with_crop(Region::new(10, 20, 300, 100))
-                    .with_rotation(rotation)
-                    .with_flips(flips.0, flips.1)
-                    .with_fit(Fit::letterbox(0));
+                    .crop(Region::new(10, 20, 300, 100))
+                    .rotation(rotation)
+                    .flips(flips.0, flips.1)
+                    .fit(Fit::letterbox(0));
                 let geometry =
                     Geometry::new((400, 200), (64, 80), PixelFormat::Rgb, &convert).unwrap();
                 let placement = geometry.placement();
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_quarter_turn_takes_the_top_left_to_the_top_right() {
-        let convert = Convert::new().with_rotation(Rotation::Quarter);
+        let convert = Convert::new().rotation(Rotation::Quarter);
         let geometry = Geometry::new((40, 20), (20, 40), PixelFormat::Rgb, &convert).unwrap();
         assert_eq!(geometry.placement().to_destination(0.0, 0.0), (20.0, 0.0));
         assert_eq!(geometry.placement().to_source(0.0, 0.0), (0.0, 20.0));

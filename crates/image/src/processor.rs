@@ -6,7 +6,7 @@ use tenure_layout::{DType, ImageLayout, PixelFormat};
 #[cfg(linux_like)]
 use tenure_memory::Fence;
 use tenure_memory::TensorMemory;
-use tenure_tensor::{self as tensor, ElementKind, Tensor, TensorDyn};
+use tenure_tensor::{self as tensor, DynTensor, ElementKind, Tensor, TensorDyn};
 
 use crate::engine::cpu::Cpu;
 #[cfg(opengl)]
@@ -19,20 +19,64 @@ use crate::{Convert, Error, Placement, Result};
 /// The environment variable that names the engines to use, in order.
 const ENGINES: &str = "TENURE_IMAGE_ENGINE";
 
-/// Which engines a processor has, and how they work.
+/// Which engines a processor has, and how they work: from [`ImageProcessor::builder`].
+///
+/// ```
+/// use tenure_image::{EngineKind, ImageProcessor};
+/// let processor = ImageProcessor::builder().engines(vec![EngineKind::Cpu]).threads(1).build()?;
+/// assert!(processor.engines().eq([EngineKind::Cpu]));
+/// # Ok::<(), tenure_image::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ImageProcessorConfig {
+#[must_use = "a builder makes nothing until build() is called"]
+pub struct ImageProcessorBuilder {
+    engines: Option<Vec<EngineKind>>,
+    threads: Option<usize>,
+}
+
+impl ImageProcessorBuilder {
     /// The engines to try, in this order: each conversion is done by the first that can do all of
     /// it, and by no other. If `None`, those that the environment variable `TENURE_IMAGE_ENGINE`
     /// names (separated by commas), or `cpu` and then, where it is built in, `gl`: the CPU is
     /// the fastest wherever it reaches the memory, and OpenGL, whose context is made when it is
     /// first needed, takes DMA-BUFs that are not mapped for the CPU. With `gl` alone nothing
     /// falls back to the CPU: what OpenGL cannot do is an error that says why.
-    pub engines: Option<Vec<EngineKind>>,
+    pub fn engines(self, engines: impl Into<Option<Vec<EngineKind>>>) -> Self {
+        ImageProcessorBuilder { engines: engines.into(), ..self }
+    }
+
     /// Threads of the CPU engine, which uses the best instructions that the processor has, or those
-    /// that the environment variable `TENURE_IMAGE_KERNELS` names: 1 for the calling thread alone, more for threads of its own.
-    /// If `None`, as many as the processor has cores, shared by all processors of the program.
-    pub threads: Option<usize>,
+    /// that the environment variable `TENURE_IMAGE_KERNELS` names: 1 for the calling thread alone,
+    /// more for threads of its own. If `None`, as many as the processor has cores, shared by all
+    /// processors of the program.
+    pub fn threads(self, threads: impl Into<Option<usize>>) -> Self {
+        ImageProcessorBuilder { threads: threads.into(), ..self }
+    }
+
+    /// Makes the processor.
+    ///
+    /// # Errors
+    /// As [`ImageProcessor::new`], and if threads cannot be started.
+    pub fn build(self) -> Result<ImageProcessor> {
+        let kinds = match (self.engines, env::var_os(ENGINES)) {
+            (Some(engines), _) => engines,
+            (None, Some(words)) if !words.is_empty() => {
+                let words = words.to_string_lossy();
+                words.split(',').map(|word| word.trim().parse()).collect::<Result<_>>()?
+            }
+            (None, _) => EngineKind::usual().to_vec(),
+        };
+        let mut engines: Vec<Box<dyn Engine>> = vec![];
+        for kind in kinds {
+            engines.push(match kind {
+                EngineKind::Cpu => Box::new(Cpu::new(self.threads)?),
+                #[cfg(opengl)]
+                EngineKind::Gl => Box::new(OpenGl::new()),
+                EngineKind::Reference => Box::new(Reference),
+            });
+        }
+        Ok(ImageProcessor { engines })
+    }
 }
 
 /// Turns any supported image tensor into any other.
@@ -80,38 +124,18 @@ const SMALL: usize = 16;
 
 impl ImageProcessor {
     /// A processor with the usual engines, or those that `TENURE_IMAGE_ENGINE` names:
-    /// [`ImageProcessorConfig::engines`] tells which and in which order.
+    /// [`ImageProcessorBuilder::engines`] tells which and in which order.
     ///
     /// # Errors
     /// If `TENURE_IMAGE_ENGINE` names an engine that is not known, or `TENURE_IMAGE_KERNELS`
     /// instructions that this processor does not have.
     pub fn new() -> Result<ImageProcessor> {
-        ImageProcessor::with_config(&ImageProcessorConfig::default())
+        ImageProcessor::builder().build()
     }
 
-    /// A processor with these engines and settings.
-    ///
-    /// # Errors
-    /// As [`ImageProcessor::new`], and if threads cannot be started.
-    pub fn with_config(config: &ImageProcessorConfig) -> Result<ImageProcessor> {
-        let kinds = match (&config.engines, env::var_os(ENGINES)) {
-            (Some(engines), _) => engines.clone(),
-            (None, Some(words)) if !words.is_empty() => {
-                let words = words.to_string_lossy();
-                words.split(',').map(|word| word.trim().parse()).collect::<Result<_>>()?
-            }
-            (None, _) => EngineKind::usual().to_vec(),
-        };
-        let mut engines: Vec<Box<dyn Engine>> = vec![];
-        for kind in kinds {
-            engines.push(match kind {
-                EngineKind::Cpu => Box::new(Cpu::new(config.threads)?),
-                #[cfg(opengl)]
-                EngineKind::Gl => Box::new(OpenGl::new()),
-                EngineKind::Reference => Box::new(Reference),
-            });
-        }
-        Ok(ImageProcessor { engines })
+    /// A processor with engines and settings of its own.
+    pub fn builder() -> ImageProcessorBuilder {
+        ImageProcessorBuilder::default()
     }
 
     /// The engines of this processor, in the order of trying.
@@ -119,7 +143,9 @@ impl ImageProcessor {
         self.engines.iter().map(|engine| engine.kind())
     }
 
-    /// Converts `source` into `destination`, and says where the picture lies in it.
+    /// Converts `source` into `destination`, and says where the picture lies in it. Both are any
+    /// tensors that are images, and whatever dereferences to one: a region, an element of a batch, a
+    /// camera's frame, a slot of a stream.
     ///
     /// Luma and chroma are read in the colour that the source carries (or [`Convert::colour`]), and
     /// written in the colour that the destination carries. A tensor that carries none is written as
@@ -131,9 +157,8 @@ impl ImageProcessor {
     /// use tenure_tensor::{Colour, PixelFormat, Tensor};
     ///
     /// let frame = Tensor::<u8>::image(64, 48, PixelFormat::Nv12, None, None)?.with_colour(Colour::HD);
-    /// let mut small = Tensor::<u8>::image(32, 24, PixelFormat::Nv12, None, None)?;
-    /// small.set_colour(frame.colour());
-    /// ImageProcessor::new()?.convert(&frame, &mut small, &Convert::new())?;
+    /// let small = Tensor::<u8>::image(32, 24, PixelFormat::Nv12, None, None)?.with_colour(Colour::HD);
+    /// ImageProcessor::new()?.convert(&frame, &small, &Convert::new())?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -143,7 +168,7 @@ impl ImageProcessor {
     pub fn convert<S: ElementKind, D: ElementKind>(
         &self,
         source: &Tensor<S>,
-        destination: &mut Tensor<D>,
+        destination: &Tensor<D>,
         convert: &Convert,
     ) -> Result<Placement> {
         self.run(&Job::new(source, destination, convert)?)
@@ -159,7 +184,7 @@ impl ImageProcessor {
     pub fn convert_async<S: ElementKind, D: ElementKind>(
         &self,
         source: &Tensor<S>,
-        destination: &mut Tensor<D>,
+        destination: &Tensor<D>,
         convert: &Convert,
     ) -> Result<(Placement, Fence)> {
         let job = Job::new(source, destination, convert)?;
@@ -176,7 +201,7 @@ impl ImageProcessor {
     pub fn convert_batch<S: ElementKind, D: ElementKind>(
         &self,
         sources: &[&Tensor<S>],
-        batch: &mut Tensor<D>,
+        batch: &Tensor<D>,
         convert: &Convert,
     ) -> Result<Vec<Placement>> {
         let (sources_len, elements) = (sources.len(), batch.shape().first().copied().unwrap_or(0));
@@ -224,11 +249,9 @@ impl ImageProcessor {
     /// what there is where OpenGL does the work and DMA-BUF is missing.
     ///
     /// ```
-    /// use tenure_image::{EngineKind, ImageProcessor, ImageProcessorConfig};
+    /// use tenure_image::{EngineKind, ImageProcessor};
     /// use tenure_tensor::{DType, PixelFormat};
-    /// let engines = Some(vec![EngineKind::Cpu]);
-    /// let config = ImageProcessorConfig { engines, ..ImageProcessorConfig::default() };
-    /// let processor = ImageProcessor::with_config(&config)?;
+    /// let processor = ImageProcessor::builder().engines(vec![EngineKind::Cpu]).build()?;
     /// let chosen = processor.choose_image(640, 480, PixelFormat::Rgb, DType::U8)?;
     /// assert_eq!(chosen.engine, Some(EngineKind::Cpu));
     /// println!("{}: {}", chosen.image.memory(), chosen.reason);
@@ -295,9 +318,10 @@ impl ImageProcessor {
         let imported =
             memory == Some(TensorMemory::Dma) && self.engines.iter().any(|engine| engine.imports());
         let stride = if imported { stride_for_import(format, dtype, width, height)? } else { None };
+        let image = TensorDyn::image_builder(width, height, format, dtype).row_stride(stride);
         Ok(match own {
-            Some(own) => TensorDyn::image_in(own, width, height, format, dtype, stride, None)?,
-            None => TensorDyn::image(width, height, format, dtype, stride, memory, None)?,
+            Some(own) => image.allocator(own).build()?,
+            None => image.memory(memory).build()?,
         })
     }
 
@@ -361,7 +385,7 @@ fn stride_for_import(
     height: usize,
 ) -> Result<Option<usize>> {
     let layout =
-        ImageLayout::new(format, dtype, width, height, None).map_err(tensor::Error::from)?;
+        ImageLayout::new(width, height, format, dtype, None).map_err(tensor::Error::from)?;
     let stride = layout.importable_stride().map_err(tensor::Error::from)?;
     Ok(Some(stride).filter(|stride| *stride != layout.row_stride()))
 }

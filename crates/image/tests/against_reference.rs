@@ -33,7 +33,7 @@ proptest! {
     ) {
         let (size, format, _, padding) = case.target;
         prop_assume!(format != PixelFormat::Nv12);
-        let convert = case.convert.clone().with_normalize(normalize);
+        let convert = case.convert.clone().normalize(normalize);
         prop_assert!(tolerance(DType::F32, &convert, 0.0, 1.0) <= said);
         let case = Case { target: (size, format, DType::F32, padding), convert, ..case };
         check(&case, &processor(EngineKind::Cpu, 1), 1.0, image)?;
@@ -50,7 +50,7 @@ proptest! {
         prop_assume!(format != PixelFormat::Nv12);
         let dtype = if signed { DType::I8 } else { DType::U8 };
         let normalize = Normalize::scale(1.0).quantized(1.0 / steps, -9);
-        let convert = case.convert.clone().with_normalize(normalize);
+        let convert = case.convert.clone().normalize(normalize);
         let case = Case { target: (size, format, dtype, padding), convert, ..case };
         check(&case, &processor(EngineKind::Cpu, 1), 1.0, image)?;
     }

@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::Write;
 use std::ptr;
 
-use tenure_image::{Convert, ImageProcessor, ImageProcessorConfig};
+use tenure_image::{Convert, ImageProcessor};
 use tenure_layout::{DType, PixelFormat};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 #[path = "../../memory/tests/common/child.rs"]
 mod child;
@@ -37,17 +37,15 @@ fn picture() -> (TensorDyn, tempfile::NamedTempFile) {
 
 fn survives(threads: Option<usize>) {
     block_all();
-    let config = ImageProcessorConfig { threads, ..Default::default() };
-    let processor = ImageProcessor::with_config(&config).unwrap();
+    let processor = ImageProcessor::builder().threads(threads).build().unwrap();
     for _ in 0..20 {
         let (source, file) = picture();
         let memory = Some(TensorMemory::Mem);
-        let mut target =
-            TensorDyn::image(640, 480, PixelFormat::Rgb, DType::U8, None, memory, None).unwrap();
-        processor.convert(&source, &mut target, &Convert::new()).unwrap();
+        let target = TensorDyn::image(640, 480, PixelFormat::Rgb, DType::U8, memory, None).unwrap();
+        processor.convert(&source, &target, &Convert::new()).unwrap();
         // The pages that helpers touch next are gone.
         file.as_file().set_len(4096).unwrap();
-        let error = processor.convert(&source, &mut target, &Convert::new()).unwrap_err();
+        let error = processor.convert(&source, &target, &Convert::new()).unwrap_err();
         assert!(error.to_string().contains("cut off"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ mod pictures;
 use pictures::{image, numbers, processor};
 use tenure_image::{Convert, EngineKind, Error};
 use tenure_layout::{Colour, ColourMatrix, ColourRange, DType, PixelFormat};
-use tenure_tensor::TensorDyn;
+use tenure_tensor::{DynTensor, TensorDyn};
 
 const SIZE: (usize, usize) = (16, 8);
 
@@ -27,8 +27,8 @@ fn flat(format: PixelFormat, colour: Option<Colour>, [y, u, v]: [u8; 3]) -> Tens
     picture
 }
 
-fn convert(kind: EngineKind, source: &TensorDyn, mut target: TensorDyn) -> TensorDyn {
-    processor(kind, 1).convert(source, &mut target, &Convert::new()).unwrap();
+fn convert(kind: EngineKind, source: &TensorDyn, target: TensorDyn) -> TensorDyn {
+    processor(kind, 1).convert(source, &target, &Convert::new()).unwrap();
     target
 }
 
@@ -56,10 +56,10 @@ fn a_copy_shows_what_its_source_shows() {
         // The same in batches.
         let heap = Some(tenure_tensor::TensorMemory::Mem);
         let batch = TensorDyn::new(&[2, SIZE.1 * 3 / 2, SIZE.0], DType::U8, heap, None).unwrap();
-        let mut batch = batch.with_format(PixelFormat::Nv12).unwrap();
+        let batch = batch.with_format(PixelFormat::Nv12).unwrap();
         let other = flat(PixelFormat::Nv12, None, [97, 60, 190]);
         let sources = [&frame, &other];
-        processor(kind, 1).convert_batch(&sources, &mut batch, &Convert::new()).unwrap();
+        processor(kind, 1).convert_batch(&sources, &batch, &Convert::new()).unwrap();
         near(&convert(kind, &batch.batch(0).unwrap(), rgb()), &shown, 3.0);
         near(&convert(kind, &batch.batch(1).unwrap(), rgb()), &convert(kind, &other, rgb()), 1.0);
     }
@@ -76,9 +76,9 @@ fn grey_is_of_full_range_unless_it_says_otherwise() {
         let white = flat(PixelFormat::Nv12, Some(Colour::HD), [235, 128, 128]);
         assert_eq!(numbers(&convert(kind, &white, grey(None)))[0], 255.0, "{kind}");
         assert_eq!(numbers(&convert(kind, &white, grey(Some(Colour::HD))))[0], 235.0, "{kind}");
-        let mut unit = image(SIZE, PixelFormat::Grey, DType::F32, 0);
-        let scale = Convert::new().with_normalize(tenure_image::Normalize::scale(1.0 / 255.0));
-        processor(kind, 1).convert(&white, &mut unit, &scale).unwrap();
+        let unit = image(SIZE, PixelFormat::Grey, DType::F32, 0);
+        let scale = Convert::new().normalize(tenure_image::Normalize::scale(1.0 / 255.0));
+        processor(kind, 1).convert(&white, &unit, &scale).unwrap();
         assert!((numbers(&unit)[0] - 1.0).abs() < 2e-3, "{kind}");
         // The shares of red, green and blue are those that the destination names.
         let green = image(SIZE, PixelFormat::Rgb, DType::U8, 0);
@@ -93,14 +93,14 @@ fn grey_is_of_full_range_unless_it_says_otherwise() {
 fn a_colour_that_nobody_would_hear_is_refused() {
     let (source, mut target) =
         (image(SIZE, PixelFormat::Rgb, DType::U8, 0), image(SIZE, PixelFormat::Nv12, DType::U8, 0));
-    let (convert, cpu) = (Convert::new().with_colour(Colour::HD), processor(EngineKind::Cpu, 1));
-    let error = cpu.convert(&source, &mut target, &convert).unwrap_err();
+    let (convert, cpu) = (Convert::new().colour(Colour::HD), processor(EngineKind::Cpu, 1));
+    let error = cpu.convert(&source, &target, &convert).unwrap_err();
     assert!(matches!(error, Error::ColourOfRgb { .. }), "{error}");
     assert!(error.to_string().contains("rgb has none"), "{error}");
     target.set_colour(Some(Colour::HD));
-    cpu.convert(&source, &mut target, &convert).unwrap();
+    cpu.convert(&source, &target, &convert).unwrap();
     // Where there is no luma on either side it has no meaning.
-    cpu.convert(&source, &mut image(SIZE, PixelFormat::Bgr, DType::U8, 0), &convert).unwrap();
+    cpu.convert(&source, &image(SIZE, PixelFormat::Bgr, DType::U8, 0), &convert).unwrap();
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use tenure_image::{Convert, EngineKind, Explanation, ImageProcessor, ImageProcessorConfig};
+use tenure_image::{Convert, EngineKind, Explanation, ImageProcessor};
 use tenure_tensor::{PixelFormat, Tensor, TensorMemory};
 
 fn images() -> (Tensor<u8>, Tensor<u8>) {
@@ -39,8 +39,8 @@ fn tells() {
         Err(why) => format!("{} cannot: {why}", said.engine),
     };
     println!("engines: {}", explain(&processor).iter().map(can).collect::<Vec<_>>().join(" | "));
-    let (source, mut target) = images();
-    match processor.convert(&source, &mut target, &Convert::new()) {
+    let (source, target) = images();
+    match processor.convert(&source, &target, &Convert::new()) {
         Ok(_) => println!("converted"),
         Err(error) => println!("refused: {error}"),
     }
@@ -76,8 +76,8 @@ fn the_environment_names_engines() {
     assert!(wrong.contains("unknown image engine `gpu`: cpu, "), "{wrong}");
     // What the program asks for is not overruled.
     let engines = Some(vec![EngineKind::Reference]);
-    let config = ImageProcessorConfig { engines, threads: Some(1) };
-    let processor = ImageProcessor::with_config(&config).unwrap();
+    let config = ImageProcessor::builder().engines(engines).threads(1);
+    let processor = config.build().unwrap();
     let said = explain(&processor);
     assert_eq!(said.len(), 1);
     assert_eq!(said[0].engine, EngineKind::Reference);
@@ -88,10 +88,10 @@ fn the_environment_names_engines() {
 
 #[test]
 fn no_engine_is_no_conversion() {
-    let config = ImageProcessorConfig { engines: Some(vec![]), threads: Some(1) };
-    let processor = ImageProcessor::with_config(&config).unwrap();
-    let (source, mut target) = images();
-    let error = processor.convert(&source, &mut target, &Convert::new()).unwrap_err();
+    let config = ImageProcessor::builder().engines(vec![]).threads(1);
+    let processor = config.build().unwrap();
+    let (source, target) = images();
+    let error = processor.convert(&source, &target, &Convert::new()).unwrap_err();
     assert!(error.to_string().contains("made without any"), "{error}");
 }
 

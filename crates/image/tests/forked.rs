@@ -5,9 +5,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tenure_image::{Convert, Fit, ImageProcessor, ImageProcessorConfig};
+use tenure_image::{Convert, Fit, ImageProcessor};
 use tenure_layout::{DType, PixelFormat};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 #[path = "../../memory/tests/common/child.rs"]
 mod child;
@@ -16,12 +16,12 @@ mod fork;
 
 fn image(width: usize, height: usize, format: PixelFormat) -> TensorDyn {
     let memory = Some(TensorMemory::Mem);
-    TensorDyn::image(width, height, format, DType::U8, None, memory, None).unwrap()
+    TensorDyn::image(width, height, format, DType::U8, memory, None).unwrap()
 }
 
 fn processor(threads: Option<usize>) -> ImageProcessor {
-    let config = ImageProcessorConfig { threads, ..Default::default() };
-    ImageProcessor::with_config(&config).unwrap()
+    let config = ImageProcessor::builder().threads(threads);
+    config.build().unwrap()
 }
 
 /// A picture with something in it, large enough for several threads.
@@ -36,9 +36,9 @@ fn source() -> TensorDyn {
 }
 
 fn converted(processor: &ImageProcessor, source: &TensorDyn) -> Vec<u8> {
-    let mut target = image(320, 320, PixelFormat::Rgb);
-    let convert = Convert::new().with_fit(Fit::letterbox(114));
-    processor.convert(source, &mut target, &convert).unwrap();
+    let target = image(320, 320, PixelFormat::Rgb);
+    let convert = Convert::new().fit(Fit::letterbox(114));
+    processor.convert(source, &target, &convert).unwrap();
     target.map_read().unwrap().as_slice().to_vec()
 }
 

@@ -10,9 +10,9 @@ use std::time::Duration;
 use pictures::{cases, check, check_with, image, numbers, paint, processor};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use tenure_image::{Convert, EngineKind, Error, Filter, Fit, ImageProcessor, ImageProcessorConfig};
+use tenure_image::{Convert, EngineKind, Error, Filter, Fit, ImageProcessor};
 use tenure_layout::{DType, PixelFormat};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 static GL: LazyLock<ImageProcessor> = LazyLock::new(|| processor(EngineKind::Gl, 1));
 
@@ -71,7 +71,7 @@ fn frame() -> TensorDyn {
 }
 
 fn letterbox() -> Convert {
-    Convert::new().with_fit(Fit::letterbox(114))
+    Convert::new().fit(Fit::letterbox(114))
 }
 
 #[test]
@@ -85,38 +85,38 @@ fn there_is_a_driver() {
 #[test]
 fn a_fence_is_done_when_the_picture_is() {
     let (source, make) = (frame(), || image((32, 32), PixelFormat::Rgb, DType::U8, 0));
-    let (mut expected, mut result) = (make(), make());
-    GL.convert(&source, &mut expected, &letterbox()).unwrap();
+    let (expected, result) = (make(), make());
+    GL.convert(&source, &expected, &letterbox()).unwrap();
     for _ in 0..20 {
         paint(&result, 1, 3);
-        let (_, fence) = GL.convert_async(&source, &mut result, &letterbox()).unwrap();
+        let (_, fence) = GL.convert_async(&source, &result, &letterbox()).unwrap();
         assert!(fence.wait(Some(Duration::from_secs(60))).unwrap());
         // Nobody holds it any more, at once.
         assert_eq!(numbers(&result), numbers(&expected));
     }
     // An engine that is not asynchronous has a fence too.
     let cpu = processor(EngineKind::Cpu, 1);
-    let (_, fence) = cpu.convert_async(&source, &mut result, &letterbox()).unwrap();
+    let (_, fence) = cpu.convert_async(&source, &result, &letterbox()).unwrap();
     assert!(fence.is_done().unwrap());
 }
 
 #[test]
 fn mapped_pictures_are_busy() {
     for memory in [TensorMemory::Mem, TensorMemory::Pbo] {
-        let mut target = image_in(memory, (32, 32), PixelFormat::Rgb, DType::U8, 0);
-        let map = target.share();
+        let target = image_in(memory, (32, 32), PixelFormat::Rgb, DType::U8, 0);
+        let map = target.clone();
         let map = map.map().unwrap();
-        let error = GL.convert(&frame(), &mut target, &letterbox()).unwrap_err();
+        let error = GL.convert(&frame(), &target, &letterbox()).unwrap_err();
         assert!(matches!(&error, Error::Memory(own) if own.is_busy()), "{error}");
         drop(map);
-        GL.convert(&frame(), &mut target, &letterbox()).unwrap();
+        GL.convert(&frame(), &target, &letterbox()).unwrap();
     }
 }
 
 #[test]
 fn a_picture_cannot_be_its_own_destination() {
-    let mut frame = image_in(TensorMemory::Pbo, (32, 32), PixelFormat::Rgba, DType::U8, 0);
-    let error = GL.convert(&frame.share(), &mut frame, &letterbox()).unwrap_err();
+    let frame = image_in(TensorMemory::Pbo, (32, 32), PixelFormat::Rgba, DType::U8, 0);
+    let error = GL.convert(&frame.clone(), &frame, &letterbox()).unwrap_err();
     assert!(matches!(&error, Error::Memory(own) if own.is_busy()), "{error}");
 }
 
@@ -125,10 +125,10 @@ fn pixel_buffers_are_read_while_somebody_else_reads_them() {
     let source = image_in(TensorMemory::Pbo, (64, 48), PixelFormat::Rgba, DType::U8, 0);
     paint(&source, 3, 0);
     let make = || image((20, 20), PixelFormat::Rgb, DType::U8, 0);
-    let (mut one, mut other) = (make(), make());
-    GL.convert(&source, &mut one, &letterbox()).unwrap();
+    let (one, other) = (make(), make());
+    GL.convert(&source, &one, &letterbox()).unwrap();
     let reading = source.map_read().unwrap();
-    GL.convert(&source, &mut other, &letterbox()).unwrap();
+    GL.convert(&source, &other, &letterbox()).unwrap();
     drop(reading);
     assert_eq!(numbers(&one), numbers(&other));
 }
@@ -157,9 +157,9 @@ fn pixel_buffers_outlive_their_processor_only_to_say_so() {
     let error = answer.unwrap_err().to_string();
     assert!(error.contains("processor") && error.contains("gone"), "{error}");
     // As the source of another engine it is refused in the same words.
-    let mut target = pictures::image((8, 8), PixelFormat::Rgb, DType::U8, 0);
+    let target = pictures::image((8, 8), PixelFormat::Rgb, DType::U8, 0);
     for kind in [EngineKind::Cpu, EngineKind::Gl] {
-        let refused = processor(kind, 1).convert(&image, &mut target, &letterbox()).unwrap_err();
+        let refused = processor(kind, 1).convert(&image, &target, &letterbox()).unwrap_err();
         assert!(refused.to_string().contains("gone"), "{refused}");
     }
 }
@@ -167,56 +167,51 @@ fn pixel_buffers_outlive_their_processor_only_to_say_so() {
 #[test]
 fn what_is_refused_is_not_done_by_others_in_silence() {
     let huge = image((3, 70_000), PixelFormat::Grey, DType::U8, 0);
-    let mut target = image((8, 8), PixelFormat::Rgb, DType::U8, 0);
-    let error = GL.convert(&huge, &mut target, &Convert::new()).unwrap_err().to_string();
+    let target = image((8, 8), PixelFormat::Rgb, DType::U8, 0);
+    let error = GL.convert(&huge, &target, &Convert::new()).unwrap_err().to_string();
     assert!(error.contains("gl: ") && error.contains("too large"), "{error}");
-    let config = ImageProcessorConfig {
-        engines: Some(vec![EngineKind::Gl, EngineKind::Cpu]),
-        threads: None,
-    };
-    let both = ImageProcessor::with_config(&config).unwrap();
+    let config = ImageProcessor::builder().engines(vec![EngineKind::Gl, EngineKind::Cpu]);
+    let both = config.build().unwrap();
     let said = both.explain(&huge, &target, &Convert::new()).unwrap();
     assert!(said[0].verdict.as_ref().is_err_and(|why| why.contains("too large")), "{said:?}");
     assert!(said[1].verdict.is_ok());
-    both.convert(&huge, &mut target, &Convert::new()).unwrap();
+    both.convert(&huge, &target, &Convert::new()).unwrap();
 }
 
 #[test]
 fn what_does_not_fit_between_source_and_destination_is_refused_before() {
-    let config = ImageProcessorConfig {
-        engines: Some(vec![EngineKind::Gl, EngineKind::Cpu]),
-        threads: Some(1),
-    };
-    let both = ImageProcessor::with_config(&config).unwrap();
+    let config =
+        ImageProcessor::builder().engines(vec![EngineKind::Gl, EngineKind::Cpu]).threads(1);
+    let both = config.build().unwrap();
     // Sixty thousand pixels are fifteen thousand words, but as many texels before they are packed.
-    let mut wide = image((60_000, 2), PixelFormat::Grey, DType::U8, 0);
+    let wide = image((60_000, 2), PixelFormat::Grey, DType::U8, 0);
     let said = both.explain(&frame(), &wide, &Convert::new()).unwrap();
     let refused = said[0].verdict.as_ref().unwrap_err();
     assert!(refused.contains("60000x2 pixels is too large"), "{refused}");
-    both.convert(&frame(), &mut wide, &Convert::new()).unwrap();
-    let error = GL.convert(&frame(), &mut wide, &Convert::new()).unwrap_err();
+    both.convert(&frame(), &wide, &Convert::new()).unwrap();
+    let error = GL.convert(&frame(), &wide, &Convert::new()).unwrap_err();
     assert!(matches!(error, Error::NoEngine { .. }), "{error}");
     // Weights of a whole row, for one output.
     let source = image((60_000, 2), PixelFormat::Nv12, DType::U8, 0);
-    let mut point = image((1, 1), PixelFormat::Rgb, DType::U8, 0);
-    let convert = Convert::new().with_filter(Filter::Lanczos3);
+    let point = image((1, 1), PixelFormat::Rgb, DType::U8, 0);
+    let convert = Convert::new().filter(Filter::Lanczos3);
     let said = both.explain(&source, &point, &convert).unwrap();
     if let Err(refused) = &said[0].verdict {
         assert!(refused.contains("reduced too much"), "{refused}");
     }
-    both.convert(&source, &mut point, &convert).unwrap();
+    both.convert(&source, &point, &convert).unwrap();
 }
 
 #[test]
 fn batches_and_their_neighbours() {
-    let mut batch = TensorDyn::new(&[3, 10, 10, 3], DType::U8, Some(TensorMemory::Mem), None)
+    let batch = TensorDyn::new(&[3, 10, 10, 3], DType::U8, Some(TensorMemory::Mem), None)
         .unwrap()
         .with_format(PixelFormat::Rgb)
         .unwrap();
     let source = frame();
-    GL.convert_batch(&[&source, &source, &source], &mut batch, &letterbox()).unwrap();
-    let mut alone = image((10, 10), PixelFormat::Rgb, DType::U8, 0);
-    GL.convert(&source, &mut alone, &letterbox()).unwrap();
+    GL.convert_batch(&[&source, &source, &source], &batch, &letterbox()).unwrap();
+    let alone = image((10, 10), PixelFormat::Rgb, DType::U8, 0);
+    GL.convert(&source, &alone, &letterbox()).unwrap();
     for index in 0..3 {
         assert_eq!(numbers(&batch.batch(index).unwrap()), numbers(&alone));
     }
@@ -234,10 +229,10 @@ fn long_rows_are_sampled_where_they_lie() {
         paint(&source, 11, 0);
         for filter in [Filter::Bilinear, Filter::Antialiased] {
             let make = || image(to, PixelFormat::Rgba, DType::U8, 0);
-            let (mut expected, mut result) = (make(), make());
-            let convert = Convert::new().with_filter(filter);
-            cpu.convert(&source, &mut expected, &convert).unwrap();
-            GL.convert(&source, &mut result, &convert).unwrap();
+            let (expected, result) = (make(), make());
+            let convert = Convert::new().filter(filter);
+            cpu.convert(&source, &expected, &convert).unwrap();
+            GL.convert(&source, &result, &convert).unwrap();
             for (at, (want, have)) in numbers(&expected).iter().zip(numbers(&result)).enumerate() {
                 let close = (want - have).abs() <= 2.0;
                 assert!(close, "{format} {filter} at {at}: {have}, not {want}");
@@ -252,11 +247,8 @@ fn the_engine_chooses_its_memory() {
     assert_ne!(image.memory(), TensorMemory::Mem);
     assert!(image.map_read().unwrap().as_slice().iter().all(|byte| *byte == 0));
     // Who is asked is who would do the work, whatever else comes after.
-    let config = ImageProcessorConfig {
-        engines: Some(vec![EngineKind::Gl, EngineKind::Cpu]),
-        ..ImageProcessorConfig::default()
-    };
-    let both = ImageProcessor::with_config(&config).unwrap();
+    let engines = vec![EngineKind::Gl, EngineKind::Cpu];
+    let both = ImageProcessor::builder().engines(engines).build().unwrap();
     let chosen = both.choose_image(64, 64, PixelFormat::Rgb, DType::U8).unwrap();
     assert_eq!((chosen.engine, chosen.image.memory()), (Some(EngineKind::Gl), image.memory()));
     let memory = chosen.image.memory();
@@ -273,16 +265,16 @@ fn the_engine_chooses_its_memory() {
 #[test]
 fn threads_share_one_engine() {
     let expected = {
-        let mut target = image((32, 32), PixelFormat::PlanarRgb, DType::F32, 0);
-        GL.convert(&frame(), &mut target, &letterbox()).unwrap();
+        let target = image((32, 32), PixelFormat::PlanarRgb, DType::F32, 0);
+        GL.convert(&frame(), &target, &letterbox()).unwrap();
         numbers(&target)
     };
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                let mut target = image((32, 32), PixelFormat::PlanarRgb, DType::F32, 0);
+                let target = image((32, 32), PixelFormat::PlanarRgb, DType::F32, 0);
                 for _ in 0..10 {
-                    GL.convert(&frame(), &mut target, &letterbox()).unwrap();
+                    GL.convert(&frame(), &target, &letterbox()).unwrap();
                     assert_eq!(numbers(&target), expected);
                 }
             });

@@ -14,17 +14,17 @@ use tenure_camera::{Camera, Wanted, cameras};
 use tenure_image::{Convert, EngineKind, Filter, Fit, ImageProcessor};
 use tenure_layout::{DType, PixelFormat};
 use tenure_memory::Access;
-use tenure_tensor::{ElementKind, PlaneDescriptor, Tensor, TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, ElementKind, PlaneDescriptor, Tensor, TensorDyn, TensorMemory};
 
 const WAIT: Duration = Duration::from_secs(60);
 
 fn image(width: usize, height: usize, format: PixelFormat) -> TensorDyn {
     let memory = Some(TensorMemory::Dma);
-    TensorDyn::image(width, height, format, DType::U8, None, memory, None).unwrap()
+    TensorDyn::image(width, height, format, DType::U8, memory, None).unwrap()
 }
 
 fn letterbox() -> Convert {
-    Convert::new().with_fit(Fit::letterbox(114)).with_filter(Filter::Bilinear)
+    Convert::new().fit(Fit::letterbox(114)).filter(Filter::Bilinear)
 }
 
 /// What the engine says that it would do.
@@ -42,8 +42,8 @@ fn done<E: ElementKind>(gl: &ImageProcessor, source: &Tensor<E>, target: &Tensor
 /// Checks against the CPU, within two codes.
 fn check<E: ElementKind>(source: &Tensor<E>, result: &TensorDyn) {
     let (width, height) = (result.width().unwrap(), result.height().unwrap());
-    let mut expected = image(width, height, result.format().unwrap());
-    processor(EngineKind::Cpu, 1).convert(source, &mut expected, &letterbox()).unwrap();
+    let expected = image(width, height, result.format().unwrap());
+    processor(EngineKind::Cpu, 1).convert(source, &expected, &letterbox()).unwrap();
     for (at, (want, have)) in numbers(&expected).iter().zip(numbers(result)).enumerate() {
         assert!((want - have).abs() <= 2.0, "at {at}: {have}, not {want}");
     }
@@ -55,18 +55,18 @@ fn from_dma_memory_to_dma_memory() {
     let gl = processor(EngineKind::Gl, 1);
     let frame = image(320, 240, PixelFormat::Nv12);
     paint(&frame, 5, 1);
-    let mut rgba = image(160, 160, PixelFormat::Rgba);
-    gl.convert(&frame, &mut rgba, &letterbox()).unwrap();
+    let rgba = image(160, 160, PixelFormat::Rgba);
+    gl.convert(&frame, &rgba, &letterbox()).unwrap();
     check(&frame, &rgba);
     // Two planes in, one out.
     assert_eq!(done(&gl, &frame, &rgba), "3 imports kept, 0 copies made");
     // Packed pixels of three bytes, which no driver imports as such.
-    let mut rgb = image(160, 160, PixelFormat::Rgb);
-    gl.convert(&frame, &mut rgb, &letterbox()).unwrap();
+    let rgb = image(160, 160, PixelFormat::Rgb);
+    gl.convert(&frame, &rgb, &letterbox()).unwrap();
     check(&frame, &rgb);
     assert_eq!(done(&gl, &frame, &rgb), "4 imports kept, 0 copies made");
     drop(rgba);
-    gl.convert(&frame, &mut rgb, &letterbox()).unwrap();
+    gl.convert(&frame, &rgb, &letterbox()).unwrap();
     assert_eq!(done(&gl, &frame, &rgb), "3 imports kept, 0 copies made");
 }
 
@@ -75,8 +75,8 @@ fn from_dma_memory_to_dma_memory() {
 fn the_kernel_gets_memory_back_without_another_conversion() {
     let gl = processor(EngineKind::Gl, 1);
     let (frame, other) = (image(320, 240, PixelFormat::Nv12), image(320, 240, PixelFormat::Nv12));
-    let mut rgba = image(160, 160, PixelFormat::Rgba);
-    gl.convert(&frame, &mut rgba, &letterbox()).unwrap();
+    let rgba = image(160, 160, PixelFormat::Rgba);
+    gl.convert(&frame, &rgba, &letterbox()).unwrap();
     drop(frame);
     for _ in 0..1000 {
         if done(&gl, &other, &rgba) == "1 imports kept, 0 copies made" {
@@ -95,11 +95,11 @@ fn what_is_copied_says_why() {
     let plane = PlaneDescriptor::new(memory.dmabuf_clone().unwrap()).unwrap().with_stride(1923);
     let (format, dtype) = (PixelFormat::Grey, DType::U8);
     let frame = gl.import_image(&[plane], 1920, 1080, format, dtype, None).unwrap();
-    let mut rgba = image(160, 160, PixelFormat::Rgba);
+    let rgba = image(160, 160, PixelFormat::Rgba);
     let words = said(&gl, &frame, &rgba);
     assert!(words.contains("(copied: its rows are 1923 bytes apart"), "{words}");
     assert!(words.contains("rgba u8 160x160 (imported) with"), "{words}");
-    gl.convert(&frame, &mut rgba, &letterbox()).unwrap();
+    gl.convert(&frame, &rgba, &letterbox()).unwrap();
     assert_eq!(done(&gl, &frame, &rgba), "1 imports kept, 1 copies made");
 }
 
@@ -129,9 +129,9 @@ fn frames_of_others_are_imported_and_not_copied() {
         for index in 0..2 {
             frame.plane(index).unwrap().copy_from(&ours.plane(index).unwrap()).unwrap();
         }
-        let mut rgba = image(160, 160, PixelFormat::Rgba);
+        let rgba = image(160, 160, PixelFormat::Rgba);
         let letterbox = letterbox();
-        gl.convert(&frame, &mut rgba, &letterbox).unwrap();
+        gl.convert(&frame, &rgba, &letterbox).unwrap();
         check(&ours, &rgba);
         let said = said(&gl, &frame, &rgba);
         assert!(said.contains(" 0 copies made") && !said.contains("copied"), "{said}");
@@ -151,9 +151,9 @@ fn a_fence_holds_both_sides() {
     let gl = processor(EngineKind::Gl, 1);
     let frame = image(320, 240, PixelFormat::Nv12);
     paint(&frame, 6, 1);
-    let mut rgba = image(160, 160, PixelFormat::Rgba);
+    let rgba = image(160, 160, PixelFormat::Rgba);
     for _ in 0..3 {
-        let (_, fence) = gl.convert_async(&frame, &mut rgba, &letterbox()).unwrap();
+        let (_, fence) = gl.convert_async(&frame, &rgba, &letterbox()).unwrap();
         assert!(fence.wait(Some(WAIT)).unwrap());
         // Nobody holds it any more, at once, and no device is at work.
         check(&frame, &rgba);
@@ -171,11 +171,11 @@ fn from_a_camera_to_dma_memory() {
     let mut stream = camera.stream().unwrap();
     let gl = processor(EngineKind::Gl, 1);
     // As most models want it, which no driver imports as pixels.
-    let mut rgb = image(320, 320, PixelFormat::Rgb);
+    let rgb = image(320, 320, PixelFormat::Rgb);
     for _ in 0..8 {
         let frame = stream.next(WAIT).unwrap();
         assert_eq!(frame.memory(), TensorMemory::Dma);
-        gl.convert(&*frame, &mut rgb, &letterbox()).unwrap();
+        gl.convert(&*frame, &rgb, &letterbox()).unwrap();
         check(&*frame, &rgb);
         // Neither the frame nor the picture is copied, whichever of the camera's buffers it is in.
         let words = said(&gl, &*frame, &rgb);

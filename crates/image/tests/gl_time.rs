@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 use tenure_image::Normalize;
-use tenure_image::{Convert, EngineKind, Filter, Fit, ImageProcessor, ImageProcessorConfig};
+use tenure_image::{Convert, EngineKind, Filter, Fit, ImageProcessor};
 use tenure_layout::{DType, PixelFormat};
 use tenure_tensor::TensorMemory;
 
@@ -18,8 +18,8 @@ fn spent() -> Duration {
 #[test]
 #[ignore = "a measurement"]
 fn cpu_time_of_the_first_row() {
-    let config = ImageProcessorConfig { engines: Some(vec![EngineKind::Gl]), threads: Some(1) };
-    let processor = ImageProcessor::with_config(&config).unwrap();
+    let config = ImageProcessor::builder().engines(vec![EngineKind::Gl]).threads(1);
+    let processor = config.build().unwrap();
     for memory in [TensorMemory::Mem, TensorMemory::Pbo] {
         for filter in [Filter::Bilinear, Filter::Antialiased] {
             for (format, dtype) in [
@@ -33,16 +33,15 @@ fn cpu_time_of_the_first_row() {
                 };
                 let frame = image(1920, 1080, PixelFormat::Nv12, DType::U8);
                 frame.map().unwrap().as_mut_slice().fill(77);
-                let mut input = image(640, 640, format, dtype);
-                let mut letterbox =
-                    Convert::new().with_fit(Fit::letterbox(114)).with_filter(filter);
+                let input = image(640, 640, format, dtype);
+                let mut letterbox = Convert::new().fit(Fit::letterbox(114)).filter(filter);
                 if dtype == DType::F32 {
-                    letterbox = letterbox.with_normalize(Normalize::scale(1.0 / 255.0));
+                    letterbox = letterbox.normalize(Normalize::scale(1.0 / 255.0));
                 }
                 let mut times: Vec<Duration> = (0..30)
                     .map(|_| {
                         let before = spent();
-                        processor.convert(&frame, &mut input, &letterbox).unwrap();
+                        processor.convert(&frame, &input, &letterbox).unwrap();
                         spent() - before
                     })
                     .collect();

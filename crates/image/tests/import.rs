@@ -9,7 +9,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use pictures::{numbers, paint, processor};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use tenure_image::{Convert, EngineKind, Error, Fit, ImageProcessor};
-use tenure_tensor::{Colour, DType, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory};
+use tenure_tensor::{
+    Colour, DType, DynTensor, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory,
+};
 
 const CPU: EngineKind = EngineKind::Cpu;
 
@@ -44,17 +46,17 @@ fn frames_are_converted_where_they_are() {
             let frame = nv12(&processor, planes).unwrap();
             assert_eq!((frame.memory(), frame.colour()), (TensorMemory::Shm, Some(Colour::HD)));
             // The same picture in memory of our own.
-            let own = TensorDyn::image(16, 8, PixelFormat::Nv12, DType::U8, None, None, None);
+            let own = TensorDyn::image(16, 8, PixelFormat::Nv12, DType::U8, None, None);
             let own = own.unwrap().with_colour(Colour::HD);
             paint(&own, 3, 1);
             for index in 0..2 {
                 frame.plane(index).unwrap().copy_from(&own.plane(index).unwrap()).unwrap();
             }
             let make = || Tensor::<u8>::image(8, 8, PixelFormat::Rgb, None, None).unwrap();
-            let (mut expected, mut result) = (make(), make());
-            let letterbox = Convert::new().with_fit(Fit::letterbox(9));
-            processor.convert(&own, &mut expected, &letterbox).unwrap();
-            processor.convert(&frame, &mut result, &letterbox).unwrap();
+            let (expected, result) = (make(), make());
+            let letterbox = Convert::new().fit(Fit::letterbox(9));
+            processor.convert(&own, &expected, &letterbox).unwrap();
+            processor.convert(&frame, &result, &letterbox).unwrap();
             assert_eq!(numbers(&result.to_dyn()), numbers(&expected.to_dyn()), "{engine}");
         }
     }
@@ -69,11 +71,11 @@ fn a_frame_that_comes_again_is_known() {
     assert_eq!(first.buffer_identity().id(), again.buffer_identity().id());
     // What was written through one is read through the other, and they know of each other.
     let map = first.map().unwrap();
-    let mut target = Tensor::<u8>::image(8, 8, PixelFormat::Rgb, None, None).unwrap();
-    let error = processor.convert(&again, &mut target, &Convert::new()).unwrap_err();
+    let target = Tensor::<u8>::image(8, 8, PixelFormat::Rgb, None, None).unwrap();
+    let error = processor.convert(&again, &target, &Convert::new()).unwrap_err();
     assert!(matches!(&error, Error::Memory(own) if own.is_busy()), "{error}");
     drop(map);
-    processor.convert(&again, &mut target, &Convert::new()).unwrap();
+    processor.convert(&again, &target, &Convert::new()).unwrap();
 }
 
 /// Why planes of 16x8 pixels are refused.
@@ -130,10 +132,10 @@ fn descriptors_that_are_no_memory_are_refused() {
     let fd = memfd_create("loose", MemfdFlags::CLOEXEC).unwrap();
     ftruncate(&fd, 4096).unwrap();
     let processor = processor(CPU, 1);
-    let mut loose = nv12(&processor, &[plane(&fd, 0, 16)]).unwrap();
+    let loose = nv12(&processor, &[plane(&fd, 0, 16)]).unwrap();
     assert_eq!(loose.memory(), TensorMemory::File);
     let source = Tensor::<u8>::image(8, 8, PixelFormat::Rgb, None, None).unwrap();
-    let error = processor.convert(&source, &mut loose, &Convert::new()).unwrap_err().to_string();
+    let error = processor.convert(&source, &loose, &Convert::new()).unwrap_err().to_string();
     assert!(error.contains("read-only"), "{error}");
     // Nothing in it.
     let said = refuse(&[plane(foreign(0), 0, 16)]);
@@ -151,9 +153,8 @@ fn a_destination_with_planes_on_top_of_each_other_is_refused() {
     let buffers = [memory.buffer().clone()];
     let places = [(0, Some(16)), (100, Some(16))];
     let (format, dtype) = (PixelFormat::Nv12, DType::U8);
-    let mut target =
-        TensorDyn::from_plane_buffers(&buffers, &places, 16, 8, format, dtype).unwrap();
+    let target = TensorDyn::from_plane_buffers(&buffers, &places, 16, 8, format, dtype).unwrap();
     let source = Tensor::<u8>::image(8, 8, PixelFormat::Rgb, None, None).unwrap();
-    let error = processor(CPU, 1).convert(&source, &mut target, &Convert::new()).unwrap_err();
+    let error = processor(CPU, 1).convert(&source, &target, &Convert::new()).unwrap_err();
     assert!(matches!(error, Error::PlanesOverlap { offsets: (0, 100), .. }), "{error}");
 }

@@ -1,8 +1,8 @@
 //! What cannot be converted is refused, with the value that was wrong, before anything is written.
 
-use tenure_image::{Convert, EngineKind, Error, ImageProcessor, ImageProcessorConfig, Normalize};
+use tenure_image::{Convert, EngineKind, Error, ImageProcessor, Normalize};
 use tenure_layout::{DType, PixelFormat, Region};
-use tenure_tensor::{Tensor, TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, Tensor, TensorDyn, TensorMemory};
 
 fn image(width: usize, height: usize, format: PixelFormat) -> Tensor<u8> {
     Tensor::<u8>::image(width, height, format, Some(TensorMemory::Mem), None).unwrap()
@@ -32,9 +32,9 @@ fn batches_need_convert_batch() {
     let words = refuse(&source, &mut batch, &Convert::new());
     assert!(words.contains("batch"), "{words}");
     let processor = ImageProcessor::new().unwrap();
-    let places = processor.convert_batch(&[&source, &source], &mut batch, &Convert::new()).unwrap();
+    let places = processor.convert_batch(&[&source, &source], &batch, &Convert::new()).unwrap();
     assert_eq!(places.len(), 2);
-    let error = processor.convert_batch(&[&source], &mut batch, &Convert::new()).unwrap_err();
+    let error = processor.convert_batch(&[&source], &batch, &Convert::new()).unwrap_err();
     assert_eq!(error.to_string(), "1 sources do not fill a batch of 2");
 }
 
@@ -46,7 +46,7 @@ fn formats_and_types_that_nobody_writes() {
         assert!(words.contains("cannot be a destination: rgb, bgr"), "{words}");
     }
     let mut doubles =
-        TensorDyn::image(8, 8, PixelFormat::Rgb, DType::F64, None, Some(TensorMemory::Mem), None)
+        TensorDyn::image(8, 8, PixelFormat::Rgb, DType::F64, Some(TensorMemory::Mem), None)
             .unwrap();
     let words = refuse(&source, &mut doubles, &Convert::new());
     assert!(words.contains("not converted to f64: u8, i8"), "{words}");
@@ -57,10 +57,10 @@ fn regions_outside() {
     let (source, mut target) =
         (image(8, 8, PixelFormat::Rgb), image(4, 4, PixelFormat::Rgb).to_dyn());
     let cases = [
-        Convert::new().with_crop(Region::new(1, 0, 8, 8)),
-        Convert::new().with_crop(Region::new(0, 0, 0, 8)),
-        Convert::new().with_crop(Region::new(usize::MAX, 0, 1, 1)),
-        Convert::new().with_into(Region::new(0, 4, 1, 1)),
+        Convert::new().crop(Region::new(1, 0, 8, 8)),
+        Convert::new().crop(Region::new(0, 0, 0, 8)),
+        Convert::new().crop(Region::new(usize::MAX, 0, 1, 1)),
+        Convert::new().into(Region::new(0, 4, 1, 1)),
     ];
     for convert in cases {
         let words = refuse(&source, &mut target, &convert);
@@ -72,37 +72,37 @@ fn regions_outside() {
 fn numbers_that_make_no_sense() {
     let (source, mut target) =
         (image(8, 8, PixelFormat::Rgb), image(4, 4, PixelFormat::Rgb).to_dyn());
-    let scaled = Convert::new().with_normalize(Normalize::scale(0.5));
+    let scaled = Convert::new().normalize(Normalize::scale(0.5));
     assert!(refuse(&source, &mut target, &scaled).contains("needs a quantisation"));
-    let nothing = Convert::new().with_normalize(Normalize::scale(f32::INFINITY));
+    let nothing = Convert::new().normalize(Normalize::scale(f32::INFINITY));
     assert!(refuse(&source, &mut target, &nothing).contains("inf"));
 }
 
 #[test]
 fn memory_that_somebody_holds() {
     let processor = ImageProcessor::new().unwrap();
-    let (source, mut target) = (image(8, 8, PixelFormat::Rgb), image(4, 4, PixelFormat::Rgb));
+    let (source, target) = (image(8, 8, PixelFormat::Rgb), image(4, 4, PixelFormat::Rgb));
     let written = source.map().unwrap();
-    assert!(processor.convert(&source, &mut target, &Convert::new()).is_err());
+    assert!(processor.convert(&source, &target, &Convert::new()).is_err());
     drop(written);
-    let other = target.share();
+    let other = target.clone();
     let read = other.map_read().unwrap();
-    let error = processor.convert(&source, &mut target, &Convert::new()).unwrap_err();
+    let error = processor.convert(&source, &target, &Convert::new()).unwrap_err();
     assert!(matches!(error, Error::Memory(tenure_memory::Error::Busy { .. })), "{error}");
     drop(read);
-    processor.convert(&source, &mut target, &Convert::new()).unwrap();
+    processor.convert(&source, &target, &Convert::new()).unwrap();
 }
 
 #[test]
 fn a_picture_into_itself() {
     let processor = ImageProcessor::new().unwrap();
     let source = image(8, 8, PixelFormat::Rgb);
-    let mut same = source.share();
-    assert!(processor.convert(&source, &mut same, &Convert::new()).is_err());
+    let same = source.clone();
+    assert!(processor.convert(&source, &same, &Convert::new()).is_err());
     // Parts that do not touch are another matter.
     let top = source.view(Region::new(0, 0, 8, 4)).unwrap();
-    let mut bottom = source.view(Region::new(0, 4, 8, 4)).unwrap();
-    processor.convert(&top, &mut bottom, &Convert::new()).unwrap();
+    let bottom = source.view(Region::new(0, 4, 8, 4)).unwrap();
+    processor.convert(&top, &bottom, &Convert::new()).unwrap();
 }
 
 #[test]
@@ -110,8 +110,8 @@ fn pictures_that_overlap() {
     let processor = ImageProcessor::new().unwrap();
     let whole = image(8, 8, PixelFormat::Rgb);
     let top = whole.view(Region::new(0, 0, 8, 5)).unwrap();
-    let mut bottom = whole.view(Region::new(0, 4, 8, 4)).unwrap();
-    let error = processor.convert(&top, &mut bottom, &Convert::new()).unwrap_err();
+    let bottom = whole.view(Region::new(0, 4, 8, 4)).unwrap();
+    let error = processor.convert(&top, &bottom, &Convert::new()).unwrap_err();
     assert!(matches!(error, Error::Memory(tenure_memory::Error::Busy { .. })), "{error}");
     // Nothing is left held.
     drop(whole.map().unwrap());
@@ -122,9 +122,9 @@ fn pictures_that_overlap() {
         let (format, dtype) = (PixelFormat::Nv12, DType::U8);
         TensorDyn::from_plane_buffers(&buffers, &places, 16, 16, format, dtype).unwrap()
     };
-    let error = processor.convert(&place(0), &mut place(16 * 23), &Convert::new()).unwrap_err();
+    let error = processor.convert(&place(0), &place(16 * 23), &Convert::new()).unwrap_err();
     assert!(matches!(error, Error::Memory(tenure_memory::Error::Busy { .. })), "{error}");
-    processor.convert(&place(0), &mut place(16 * 24), &Convert::new()).unwrap();
+    processor.convert(&place(0), &place(16 * 24), &Convert::new()).unwrap();
 }
 
 #[test]
@@ -142,22 +142,20 @@ fn pictures_without_pixels() {
     let mut empty = TensorDyn::new(&[0, 8, 3], DType::U8, Some(TensorMemory::Mem), None).unwrap();
     assert!(empty.set_format(PixelFormat::Rgb).is_err());
     let source = image(8, 8, PixelFormat::Rgb);
-    let error = processor.convert(&source, &mut empty, &Convert::new()).unwrap_err();
+    let error = processor.convert(&source, &empty, &Convert::new()).unwrap_err();
     assert!(matches!(error, Error::NotAnImage { .. }), "{error}");
     // One pixel is a picture.
     for format in PixelFormat::all() {
         let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
         let one = processor.create_image(1, 1, format, dtype, None).unwrap();
-        let mut many = image(3, 5, PixelFormat::Rgb).to_dyn();
-        processor.convert(&one, &mut many, &Convert::new()).unwrap();
+        let many = image(3, 5, PixelFormat::Rgb).to_dyn();
+        processor.convert(&one, &many, &Convert::new()).unwrap();
     }
 }
 
 #[test]
 fn which_memory_was_chosen_and_why_is_told() {
-    let config =
-        ImageProcessorConfig { engines: Some(vec![EngineKind::Cpu]), ..Default::default() };
-    let processor = ImageProcessor::with_config(&config).unwrap();
+    let processor = ImageProcessor::builder().engines(vec![EngineKind::Cpu]).build().unwrap();
     for format in PixelFormat::all() {
         let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
         let chosen = processor.choose_image(40, 20, format, dtype).unwrap();
@@ -183,14 +181,14 @@ fn which_memory_was_chosen_and_why_is_told() {
 
 #[test]
 fn settings_that_cannot_be() {
-    let none = ImageProcessorConfig { threads: Some(0), ..Default::default() };
-    assert!(ImageProcessor::with_config(&none).is_err());
+    let none = ImageProcessor::builder().threads(0);
+    assert!(none.build().is_err());
     let error = "vulkan".parse::<EngineKind>().unwrap_err().to_string();
     assert!(error.starts_with("unknown image engine `vulkan`: cpu, "), "{error}");
-    let nobody = ImageProcessorConfig { engines: Some(vec![]), ..Default::default() };
-    let processor = ImageProcessor::with_config(&nobody).unwrap();
-    let (source, mut target) = (image(8, 8, PixelFormat::Rgb), image(4, 4, PixelFormat::Rgb));
-    assert!(processor.convert(&source, &mut target, &Convert::new()).is_err());
+    let nobody = ImageProcessor::builder().engines(vec![]);
+    let processor = nobody.build().unwrap();
+    let (source, target) = (image(8, 8, PixelFormat::Rgb), image(4, 4, PixelFormat::Rgb));
+    assert!(processor.convert(&source, &target, &Convert::new()).is_err());
 }
 
 #[test]

@@ -5,11 +5,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tenure_image::{
-    Convert, Filter, Fit, ImageProcessor, ImageProcessorConfig, Normalize, Rotation,
-};
+use tenure_image::{Convert, Filter, Fit, ImageProcessor, Normalize, Rotation};
 use tenure_layout::{DType, PixelFormat};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 struct Counting;
 
@@ -44,21 +42,21 @@ static ALLOCATOR: Counting = Counting;
 #[test]
 fn frames_after_the_first_allocate_nothing() {
     for threads in [Some(1), Some(3), None] {
-        let config = ImageProcessorConfig { threads, ..Default::default() };
-        check(&ImageProcessor::with_config(&config).unwrap());
+        let config = ImageProcessor::builder().threads(threads);
+        check(&config.build().unwrap());
     }
 }
 
 fn check(processor: &ImageProcessor) {
     let image = |width, height, format, dtype| {
-        TensorDyn::image(width, height, format, dtype, None, Some(TensorMemory::Mem), None).unwrap()
+        TensorDyn::image(width, height, format, dtype, Some(TensorMemory::Mem), None).unwrap()
     };
-    let letterbox = Convert::new().with_fit(Fit::letterbox(114));
-    let unit = letterbox.clone().with_normalize(Normalize::scale(1.0 / 255.0));
-    let turned = letterbox.clone().with_rotation(Rotation::Quarter);
+    let letterbox = Convert::new().fit(Fit::letterbox(114));
+    let unit = letterbox.clone().normalize(Normalize::scale(1.0 / 255.0));
+    let turned = letterbox.clone().rotation(Rotation::Quarter);
     // In floating point, where it is not exact enough otherwise.
-    let exact = letterbox.clone().with_filter(Filter::Lanczos3);
-    let exact = exact.with_normalize(Normalize::IMAGENET);
+    let exact = letterbox.clone().filter(Filter::Lanczos3);
+    let exact = exact.normalize(Normalize::IMAGENET);
     let cases = [
         (PixelFormat::Nv12, PixelFormat::Rgb, DType::U8, letterbox.clone()),
         (PixelFormat::Yuyv, PixelFormat::PlanarRgb, DType::F32, unit),
@@ -81,9 +79,9 @@ fn check(processor: &ImageProcessor) {
         TensorDyn::from_plane_buffers(&buffers, &places, width, height, format, dtype).unwrap()
     };
     let source = planes(640, 360, PixelFormat::I420);
-    let mut target = planes(32, 32, PixelFormat::PlanarRgba);
-    let mut convert_once = || {
-        processor.convert(&source, &mut target, &Convert::new()).unwrap();
+    let target = planes(32, 32, PixelFormat::PlanarRgba);
+    let convert_once = || {
+        processor.convert(&source, &target, &Convert::new()).unwrap();
     };
     convert_once();
     let before = COUNT.load(Ordering::Relaxed);
@@ -94,9 +92,9 @@ fn check(processor: &ImageProcessor) {
         // Reduced a hundred times, where many rows make one, and made larger.
         for (size, side) in [((1280, 720), 32), ((3200, 3200), 32), ((320, 240), 400)] {
             let source = image(size.0, size.1, from, DType::U8);
-            let mut target = image(side, side, to, dtype);
-            let mut convert_once = || {
-                processor.convert(&source, &mut target, &convert).unwrap();
+            let target = image(side, side, to, dtype);
+            let convert_once = || {
+                processor.convert(&source, &target, &convert).unwrap();
             };
             convert_once();
             let before = COUNT.load(Ordering::Relaxed);

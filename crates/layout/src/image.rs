@@ -44,10 +44,10 @@ impl PlaneLayout {
 ///
 /// ```
 /// use tenure_layout::{DType, ImageLayout, PixelFormat};
-/// let frame = ImageLayout::new(PixelFormat::Nv12, DType::U8, 1921, 1081, None)?;
+/// let frame = ImageLayout::new(1921, 1081, PixelFormat::Nv12, DType::U8, None)?;
 /// assert_eq!(frame.row_stride(), 1922);
 /// assert_eq!(frame.planes()[1].rows, 541);
-/// let padded = ImageLayout::new(PixelFormat::Nv12, DType::U8, 1920, 1080, Some(2048))?;
+/// let padded = ImageLayout::new(1920, 1080, PixelFormat::Nv12, DType::U8, Some(2048))?;
 /// assert_eq!(padded.planes()[1].offset, 2048 * 1080);
 /// # Ok::<(), tenure_layout::Error>(())
 /// ```
@@ -68,10 +68,10 @@ impl ImageLayout {
     /// If the size is zero or does not fit the address space, the element type is not the
     /// format's, or the stride is too short or cuts elements.
     pub fn new(
-        format: PixelFormat,
-        dtype: DType,
         width: usize,
         height: usize,
+        format: PixelFormat,
+        dtype: DType,
         row_stride: Option<usize>,
     ) -> Result<ImageLayout> {
         let geometry = Geometry::new(format, dtype, width, height)?;
@@ -223,7 +223,7 @@ impl ImageLayout {
     pub fn planes_follow(&self) -> bool {
         let at = self.planes[0].offset;
         let stride = Some(self.row_stride());
-        ImageLayout::new(self.format, self.dtype, self.width, self.height, stride).is_ok_and(
+        ImageLayout::new(self.width, self.height, self.format, self.dtype, stride).is_ok_and(
             |same| {
                 same.planes.iter().zip(&self.planes).all(|(want, have)| {
                     want.offset + at == have.offset && want.row_stride == have.row_stride

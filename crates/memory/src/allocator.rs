@@ -1,6 +1,8 @@
 //! The trait of everything that makes raw buffers.
 
-use crate::{Error, LogicalMemorySpace, RawBuffer, Result, TensorMemory};
+use std::sync::Arc;
+
+use crate::{Error, LogicalMemorySpace, RawBuffer, Result, TensorMemory, kind};
 
 /// What every allocation is aligned to unless more is asked for: a multiple of every cache line
 /// and vector register in use, and what DLPack recommends.
@@ -38,6 +40,7 @@ pub struct Request<'a> {
     align: usize,
     name: Option<&'a str>,
     cpu: CpuAccess,
+    zeroed: bool,
 }
 
 impl<'a> Request<'a> {
@@ -46,7 +49,8 @@ impl<'a> Request<'a> {
     /// # Errors
     /// [`Error::BadRequest`] if that is more than can be addressed.
     pub fn new(bytes: usize) -> Result<Request<'a>> {
-        Request { bytes, align: ALIGNMENT, name: None, cpu: CpuAccess::default() }.checked()
+        let cpu = CpuAccess::default();
+        Request { bytes, align: ALIGNMENT, name: None, cpu, zeroed: true }.checked()
     }
 
     /// With a larger alignment: a power of two up to 2 MiB.
@@ -68,6 +72,26 @@ impl<'a> Request<'a> {
     /// With what the CPU will do.
     pub fn with_cpu(self, cpu: CpuAccess) -> Request<'a> {
         Request { cpu, ..self }
+    }
+
+    /// Bytes that a pool has reused may hold what their last user left: for memory that is written
+    /// whole before it is read. Without this every allocator gives zeros.
+    ///
+    /// ```
+    /// use tenure_memory::{Allocator, Buffer, Pool, Request, TensorMemory};
+    /// let pool = Pool::new(TensorMemory::Mem);
+    /// let request = Request::new(4096)?;
+    /// Buffer::from_raw(pool.allocate(&request)?).write()?.as_bytes_mut().fill(9);
+    /// let again = Buffer::from_raw(pool.allocate(&request.without_zeroing())?);
+    /// assert_eq!(again.read()?.as_bytes()[0], 9);
+    /// drop(again);
+    /// let zeros = Buffer::from_raw(pool.allocate(&request)?);
+    /// assert_eq!(zeros.read()?.as_bytes()[0], 0);
+    /// # Ok::<(), tenure_memory::Error>(())
+    /// ```
+    #[must_use]
+    pub fn without_zeroing(self) -> Request<'a> {
+        Request { zeroed: false, ..self }
     }
 
     fn checked(self) -> Result<Request<'a>> {
@@ -94,6 +118,11 @@ impl<'a> Request<'a> {
         self.cpu
     }
 
+    /// Whether every byte has to be zero.
+    pub fn zeroed(&self) -> bool {
+        self.zeroed
+    }
+
     /// The name, if there is one.
     pub fn name(&self) -> Option<&'a str> {
         self.name
@@ -102,7 +131,18 @@ impl<'a> Request<'a> {
 
 /// Makes raw buffers of one memory in one space.
 ///
-/// An allocator may wrap another: [`crate::Pool`] is one.
+/// A [`TensorMemory`] is one: the allocator of that memory with its default options. An allocator
+/// may wrap another: [`crate::Pool`] is one. References to allocators and `Arc`s of them are
+/// allocators too.
+///
+/// ```
+/// use tenure_memory::{Allocator, Pool, Request, TensorMemory};
+/// let raw = TensorMemory::Mem.allocate(&Request::new(64)?)?;
+/// assert_eq!(raw.memory(), TensorMemory::Mem);
+/// let pool = Pool::new(TensorMemory::Mem);
+/// assert_eq!(pool.memory(), TensorMemory::Mem);
+/// # Ok::<(), tenure_memory::Error>(())
+/// ```
 pub trait Allocator: Send + Sync {
     /// The memory it makes.
     fn memory(&self) -> TensorMemory;
@@ -112,12 +152,74 @@ pub trait Allocator: Send + Sync {
         LogicalMemorySpace::MainMemory
     }
 
-    /// Makes one raw buffer. New bytes are zero; a wrapper that reuses memory says so in its
-    /// documentation.
+    /// Makes one raw buffer. Its bytes are zero, unless the request is
+    /// [without zeroing](Request::without_zeroing).
     ///
     /// # Errors
     /// Whatever kept the memory from serving. Nothing is left behind.
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer>;
+
+    /// The same allocator as a handle of its own, for buffers that allocate later
+    /// ([`crate::Buffer::lazy_in`]); `None` if there is none.
+    fn keep(&self) -> Option<Arc<dyn Allocator>> {
+        None
+    }
+}
+
+/// The allocator of that memory, with its default options; where the memory is not available,
+/// allocating says why.
+impl Allocator for TensorMemory {
+    fn memory(&self) -> TensorMemory {
+        *self
+    }
+
+    fn space(&self) -> LogicalMemorySpace {
+        kind::allocator(*self).map_or(LogicalMemorySpace::MainMemory, Allocator::space)
+    }
+
+    fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
+        kind::allocator(*self)?.allocate(request)
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Allocator>> {
+        Some(Arc::new(*self))
+    }
+}
+
+impl<A: Allocator + ?Sized> Allocator for &A {
+    fn memory(&self) -> TensorMemory {
+        (**self).memory()
+    }
+
+    fn space(&self) -> LogicalMemorySpace {
+        (**self).space()
+    }
+
+    fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
+        (**self).allocate(request)
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Allocator>> {
+        (**self).keep()
+    }
+}
+
+impl<A: Allocator + ?Sized + 'static> Allocator for Arc<A> {
+    fn memory(&self) -> TensorMemory {
+        (**self).memory()
+    }
+
+    fn space(&self) -> LogicalMemorySpace {
+        (**self).space()
+    }
+
+    fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
+        (**self).allocate(request)
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Allocator>> {
+        Some(Arc::new(Arc::clone(self)))
+    }
 }
 
 #[cfg(test)]

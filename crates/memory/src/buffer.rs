@@ -1,12 +1,14 @@
 //! A byte range of a raw buffer: lazy, cheap to clone, sliceable, placed exactly once.
 #![expect(unsafe_code, reason = "offers raw pointers to schedulers that guarantee exclusive use")]
 
+use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::identity::OwnIdentity;
 use crate::once::Once;
 use crate::{
     Access, Allocator, BufferIdentity, Error, Hold, LogicalMemorySpace, Place, RawBuffer,
@@ -40,9 +42,10 @@ pub struct Buffer {
 
 /// What all clones and slices of a buffer share.
 struct Root {
-    identity: BufferIdentity,
+    identity: OwnIdentity,
     len: usize,
     align: usize,
+    zeroed: bool,
     name: Option<Arc<str>>,
     memory: TensorMemory,
     space: LogicalMemorySpace,
@@ -101,6 +104,7 @@ impl Buffer {
             identity: raw.identity().same(),
             len,
             align: 1,
+            zeroed: true,
             name: name.or(raw.name()).map(Arc::from),
             memory: raw.memory(),
             space: raw.space(),
@@ -132,9 +136,10 @@ impl Buffer {
 
     fn unplaced(request: &Request<'_>, allocator: &dyn Allocator, source: Source) -> Buffer {
         let root = Root {
-            identity: BufferIdentity::new(),
+            identity: OwnIdentity::new(),
             len: request.bytes(),
             align: request.align(),
+            zeroed: request.zeroed(),
             name: request.name().map(Arc::from),
             memory: allocator.memory(),
             space: allocator.space(),
@@ -322,6 +327,36 @@ impl Buffer {
         root.place.get_mut().is_none_or(|placed| Arc::get_mut(&mut placed.raw).is_some())
     }
 
+    /// What keeps the bytes of foreign memory ([`crate::kind::foreign::adopt`]), given back by the only
+    /// handle to all of them.
+    ///
+    /// ```
+    /// use std::ptr::NonNull;
+    /// use tenure_memory::{Buffer, kind::foreign};
+    /// let mut theirs = vec![1u8, 2, 3];
+    /// let address = NonNull::new(theirs.as_mut_ptr());
+    /// // SAFETY: a Vec's heap block stays in place while the Vec lives, which moves into the buffer.
+    /// let raw = unsafe { foreign::adopt(address, 3, foreign::Description::HEAP, theirs, None)? };
+    /// let buffer = Buffer::from_raw(raw);
+    /// let other = buffer.clone();
+    /// let buffer = buffer.into_owner::<Vec<u8>>().expect_err("there is another handle");
+    /// drop(other);
+    /// assert_eq!(buffer.into_owner::<Vec<u8>>().ok(), Some(vec![1, 2, 3]));
+    /// # Ok::<(), tenure_memory::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The buffer itself, if there is another handle, it is a part of the memory, or what keeps it
+    /// is no `O`.
+    pub fn into_owner<O: Any>(mut self) -> std::result::Result<O, Buffer> {
+        let whole = self.offset == 0 && self.len == self.root.len;
+        let placed = Arc::get_mut(&mut self.root).and_then(|root| root.place.get_mut());
+        let alone = placed.filter(|placed| whole && placed.offset == 0);
+        let raw = alone.and_then(|placed| Arc::get_mut(&mut placed.raw));
+        let owner = raw.filter(|raw| raw.size() == self.len).and_then(RawBuffer::take_owner);
+        owner.ok_or(self)
+    }
+
     /// Holds `range` of the bytes for `access`.
     ///
     /// # Errors
@@ -476,6 +511,7 @@ impl Root {
     fn allocate(&self) -> Result<Placed> {
         let request =
             Request::new(self.len)?.with_align(self.align)?.with_name(self.name.as_deref());
+        let request = if self.zeroed { request } else { request.without_zeroing() };
         let raw = match &self.source {
             Source::Static(allocator) => allocator.allocate(&request)?,
             Source::Kept(allocator) => allocator.allocate(&request)?,

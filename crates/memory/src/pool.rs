@@ -1,8 +1,9 @@
 //! An allocator that keeps freed raw buffers and hands them out again.
 //!
 //! A frame loop that takes from a pool makes no system call and no page fault once it has seen
-//! its largest demand: the pages are mapped and touched already. Reused bytes hold what their
-//! last user left. A pool with a limit never has more bytes than that, in use and kept together.
+//! its largest demand: the pages are mapped and touched already. Reused bytes are made zero again,
+//! unless the request is without zeroing. A pool with a limit never has more bytes than that, in
+//! use and kept together.
 
 mod clock;
 mod report;
@@ -24,8 +25,8 @@ use crate::{
 /// Keeps freed raw buffers by size class and hands them out again; safe to share and clone.
 ///
 /// ```
-/// use tenure_memory::{Allocator, Pool, Request, TensorMemory, kind};
-/// let pool = Pool::new(kind::allocator(TensorMemory::Mem)?);
+/// use tenure_memory::{Allocator, Pool, Request, TensorMemory};
+/// let pool = Pool::new(TensorMemory::Mem);
 /// let first = pool.allocate(&Request::new(1 << 20)?)?.identity().id();
 /// let again = pool.allocate(&Request::new(1 << 20)?)?;
 /// assert_eq!(again.identity().id(), first);
@@ -39,7 +40,7 @@ pub struct Pool {
 
 /// What all handles of a pool share. With the last of them goes what is kept.
 struct Owner {
-    allocator: Source,
+    allocator: Arc<dyn Allocator>,
     shared: Arc<Shared>,
 }
 
@@ -47,11 +48,6 @@ struct Owner {
 struct Shared {
     limits: PoolLimits,
     state: Mutex<State>,
-}
-
-enum Source {
-    Static(&'static dyn Allocator),
-    Kept(Arc<dyn Allocator>),
 }
 
 #[derive(Default)]
@@ -78,6 +74,7 @@ struct Kept {
 }
 
 /// Where a pooled raw buffer goes when dropped.
+#[derive(Clone)]
 pub(crate) struct Home {
     pool: Arc<Shared>,
     /// The home it came from, if the pool's allocator is a pool too.
@@ -85,26 +82,32 @@ pub(crate) struct Home {
 }
 
 impl Pool {
-    /// A pool over one of the built-in allocators, with the default limits.
-    pub fn new(allocator: &'static dyn Allocator) -> Pool {
-        Pool::make(Source::Static(allocator), PoolLimits::default())
+    /// A pool over a memory by its name, or over any allocator, with the default limits.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tenure_memory::{Allocator, Pool, TensorMemory};
+    /// let frames = Pool::new(TensorMemory::Shm);
+    /// let other: Arc<dyn Allocator> = Arc::new(TensorMemory::Mem);
+    /// let over_any = Pool::new(other);
+    /// assert_eq!(over_any.memory(), TensorMemory::Mem);
+    /// ```
+    pub fn new(allocator: impl Allocator + 'static) -> Pool {
+        Pool::over(Arc::new(allocator), PoolLimits::default())
     }
 
-    /// A pool over any allocator.
+    /// A pool over any allocator, with limits.
     pub fn over(allocator: Arc<dyn Allocator>, limits: PoolLimits) -> Pool {
-        Pool::make(Source::Kept(allocator), limits)
-    }
-
-    /// The same allocator with other limits; nothing kept is taken along.
-    pub fn with_limits(self, limits: PoolLimits) -> Pool {
-        let allocator = match &self.owner.allocator {
-            Source::Static(allocator) => Source::Static(*allocator),
-            Source::Kept(allocator) => Source::Kept(Arc::clone(allocator)),
-        };
         Pool::make(allocator, limits)
     }
 
-    fn make(allocator: Source, limits: PoolLimits) -> Pool {
+    /// The same allocator with other limits; nothing kept is taken along.
+    #[must_use]
+    pub fn with_limits(self, limits: PoolLimits) -> Pool {
+        Pool::make(Arc::clone(&self.owner.allocator), limits)
+    }
+
+    fn make(allocator: Arc<dyn Allocator>, limits: PoolLimits) -> Pool {
         let shared = Arc::new(Shared { limits, state: Mutex::new(State::default()) });
         Pool { owner: Arc::new(Owner { allocator, shared }) }
     }
@@ -152,26 +155,18 @@ impl Drop for Owner {
     }
 }
 
-impl Owner {
-    fn allocator(&self) -> &dyn Allocator {
-        match &self.allocator {
-            Source::Static(allocator) => *allocator,
-            Source::Kept(allocator) => allocator.as_ref(),
-        }
-    }
-}
-
 impl Allocator for Pool {
     fn memory(&self) -> TensorMemory {
-        self.owner.allocator().memory()
+        self.owner.allocator.memory()
     }
 
     fn space(&self) -> LogicalMemorySpace {
-        self.owner.allocator().space()
+        self.owner.allocator.space()
     }
 
     /// A kept buffer if there is one, otherwise a new one. Its size is that of its class, up to
-    /// an eighth more than asked for where the limit allows that; a reused buffer holds old bytes.
+    /// an eighth more than asked for where the limit allows that. A reused buffer is made zero, all
+    /// of it, unless the request is [without zeroing](Request::without_zeroing).
     ///
     /// # Errors
     /// [`Error::PoolFull`] if the pool would have more bytes than it may, otherwise the allocator's
@@ -181,7 +176,14 @@ impl Allocator for Pool {
         let kept = lock(&shared.state).take(request);
         let home = || Home { pool: Arc::clone(shared), next: None };
         if let Some(raw) = kept {
-            return Ok(raw.again(request.name()).with_home(home()));
+            let raw = raw.again(request.name()).with_home(home());
+            if !request.zeroed() {
+                return Ok(raw);
+            }
+            // Where nobody can write zeros there is new memory, which is zero.
+            if let Ok(raw) = raw.zero() {
+                return Ok(raw);
+            }
         }
         let raw = match self.owner.make(request) {
             // What is kept may be what is missing.
@@ -192,6 +194,10 @@ impl Allocator for Pool {
             answer => answer,
         };
         Ok(raw?.with_home(home()))
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Allocator>> {
+        Some(Arc::new(self.clone()))
     }
 }
 
@@ -211,8 +217,9 @@ impl Owner {
         drop(freed);
         let larger = Request::new(size)
             .and_then(|larger| larger.with_align(request.align()))
-            .map(|larger| larger.with_name(request.name()));
-        let made = larger.and_then(|larger| self.allocator().allocate(&larger));
+            .map(|larger| larger.with_name(request.name()))
+            .map(|larger| if request.zeroed() { larger } else { larger.without_zeroing() });
+        let made = larger.and_then(|larger| self.allocator.allocate(&larger));
         let made = made.map_err(|error| match error {
             // What was asked for, not what it was rounded to.
             Error::OutOfMemory { memory, available, source, .. } => {
@@ -238,7 +245,7 @@ impl Owner {
     }
 
     fn full(&self, state: &State, asked: usize) -> Error {
-        let (memory, limit) = (self.allocator().memory(), self.shared.limits.bytes);
+        let (memory, limit) = (self.allocator.memory(), self.shared.limits.bytes);
         let used = state.report.used_bytes.saturating_add(state.coming);
         Error::PoolFull { memory, asked, used, limit }
     }

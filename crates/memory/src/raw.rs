@@ -1,6 +1,7 @@
 //! One allocation: owns its bytes, gives them back when dropped.
 #![expect(unsafe_code, reason = "the trait that memories implement promises valid addresses")]
 
+use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -11,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 #[cfg(linux_like)]
 use std::os::fd::BorrowedFd;
 
+use crate::identity::OwnIdentity;
 use crate::ledger::Ledger;
 use crate::pool::Home;
 use crate::{
@@ -173,6 +175,13 @@ pub unsafe trait RawMemory: Send + Sync + 'static {
         Err(Error::system("moving memory", rustix::io::Errno::OPNOTSUPP))
     }
 
+    /// What keeps the bytes, for the last holder to take back ([`crate::Buffer::into_owner`]);
+    /// nobody reaches the bytes any more then.
+    #[doc(hidden)]
+    fn owner(&mut self) -> Option<&mut Option<Box<dyn Any + Send + Sync>>> {
+        None
+    }
+
     /// Makes the private pages that [`RawMemory::move_away`] left keep what they show.
     #[cfg(linux_like)]
     #[doc(hidden)]
@@ -197,7 +206,7 @@ struct Core {
     /// dropped before the memory, so that the last owner of the ledger knows that it is the last.
     ledger: Arc<Ledger>,
     memory: Box<dyn RawMemory>,
-    identity: BufferIdentity,
+    identity: OwnIdentity,
     object: Option<ObjectKey>,
     /// Copies of the memory's own answers, so that a guard costs no virtual call.
     address: CpuAddress,
@@ -420,6 +429,13 @@ impl RawBuffer {
             }
             CpuAddress::None => self.device_place().map(|place| place.offset),
         }
+    }
+
+    /// What keeps the bytes, if it is an `O`. The buffer is to be dropped without a look at them.
+    pub(crate) fn take_owner<O: Any>(&mut self) -> Option<O> {
+        let owner = self.core.as_mut()?.memory.owner()?;
+        let kept: Box<dyn Any> = owner.take_if(|kept| (**kept).is::<O>())?;
+        kept.downcast().ok().map(|owner| *owner)
     }
 
     pub(crate) fn is_aligned(&self, align: usize) -> bool {

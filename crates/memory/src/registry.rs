@@ -7,8 +7,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use crate::identity::OwnIdentity;
 use crate::ledger::Ledger;
-use crate::{BufferIdentity, RawBuffer, WeakIdentity};
+use crate::{RawBuffer, WeakIdentity};
 
 /// Names a kernel object while it exists: the numbers of its device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,16 +44,15 @@ fn with<T>(work: impl FnOnce(&mut HashMap<ObjectKey, Known>) -> T) -> T {
 }
 
 /// Ledger and identity for an allocation, shared with every other mapping of the same object.
-pub(crate) fn join(key: Option<ObjectKey>) -> (Arc<Ledger>, BufferIdentity) {
-    let Some(key) = key else { return (Arc::new(Ledger::new()), BufferIdentity::new()) };
+pub(crate) fn join(key: Option<ObjectKey>) -> (Arc<Ledger>, OwnIdentity) {
+    let Some(key) = key else { return (Arc::new(Ledger::new()), OwnIdentity::new()) };
     with(|known| {
         if let Some(entry) = known.get(&key)
-            && let (Some(ledger), Some(identity)) =
-                (entry.ledger.upgrade(), entry.identity.upgrade())
+            && let (Some(ledger), Some(identity)) = (entry.ledger.upgrade(), entry.identity.join())
         {
             return (ledger, identity);
         }
-        let (ledger, identity) = (Arc::new(Ledger::new()), BufferIdentity::new());
+        let (ledger, identity) = (Arc::new(Ledger::new()), OwnIdentity::new());
         let mapped = [Weak::new(), Weak::new()];
         let entry = Known { ledger: Arc::downgrade(&ledger), identity: identity.weak(), mapped };
         known.insert(key, entry);

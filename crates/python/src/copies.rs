@@ -15,7 +15,7 @@ type Pairs<'py> = List<(Bound<'py, Tensor>, Bound<'py, PyAny>)>;
 
 fn tensors(pairs: &Pairs<'_>) -> Answer<Vec<(TensorDyn, TensorDyn)>> {
     let pair = |(to, from): &(Bound<'_, Tensor>, Bound<'_, PyAny>)| {
-        Ok((to.get().tensor.share(), dlpack::from_dlpack(from, None, None)?.tensor.share()))
+        Ok((to.get().tensor.clone(), dlpack::from_dlpack(from, None, None)?.tensor.clone()))
     };
     pairs.0.iter().map(pair).collect()
 }

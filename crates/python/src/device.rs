@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use tenure::gpu::{self, Class, Gpu, Region};
-use tenure::{Allocator, DType, TensorDyn, TensorMemory};
+use tenure::{Allocator, DType, DynTensor, TensorDyn, TensorMemory};
 
 use crate::fail::Answer;
 use crate::pool::Pool;
@@ -188,8 +188,9 @@ impl Device {
     ) -> Answer<Tensor> {
         let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
         let allocator = self.allocator(memory)?;
-        let made =
-            gate::detach(py, || TensorDyn::new_in(allocator.as_ref(), &shape.0, dtype, name));
+        let made = gate::detach(py, || {
+            TensorDyn::builder(&shape.0, dtype).allocator(allocator.as_ref()).name(name).build()
+        });
         Ok(Tensor::new(made?))
     }
 
@@ -213,7 +214,10 @@ impl Device {
         let (format, allocator) = (words::format(format)?, self.allocator(memory)?);
         let allocator = allocator.as_ref();
         let made = gate::detach(py, || {
-            TensorDyn::image_in(allocator, width, height, format, dtype, None, name)
+            TensorDyn::image_builder(width, height, format, dtype)
+                .allocator(allocator)
+                .name(name)
+                .build()
         });
         Ok(Tensor::new(made?))
     }

@@ -107,7 +107,7 @@ pub(crate) fn from_dlpack(
     }
     if device.is_none() && copy != Some(true) {
         if let Ok(tensor) = x.cast_exact::<Tensor>() {
-            return Ok(Tensor::new(tensor.get().tensor.share()));
+            return Ok(Tensor::new(tensor.get().tensor.clone()));
         }
         if let Some(tensor) = exchange::import(x)? {
             return Ok(Tensor::new(tensor));

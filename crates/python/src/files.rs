@@ -55,13 +55,13 @@ pub(crate) fn save(
     let mut named: Vec<(String, TensorDyn)> = vec![];
     for item in tensors.items()?.iter() {
         let (name, tensor): (String, Bound<'_, Tensor>) = item.extract()?;
-        named.push((name, tensor.get().tensor.share()));
+        named.push((name, tensor.get().tensor.clone()));
     }
     let mut how = Save::default();
     how.metadata = metadata.unwrap_or_default().into_iter().collect();
     py.detach(|| {
         let named: Vec<_> =
-            named.iter().map(|(name, tensor)| (name.as_str(), tensor.share())).collect();
+            named.iter().map(|(name, tensor)| (name.as_str(), tensor.clone())).collect();
         Ok(safetensors::save(path, &named, &how)?)
     })
 }

@@ -6,9 +6,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use tenure::Region;
-use tenure::image::{
-    self, Convert, EngineKind, Fit, ImageProcessorConfig, Normalize, Rotation, codec,
-};
+use tenure::image::{self, Convert, EngineKind, Fit, Normalize, Rotation, codec};
 
 use crate::fail::Answer;
 use crate::gate;
@@ -81,8 +79,8 @@ impl ImageProcessor {
             .map(|List(words)| words.iter().map(|word| word.parse()).collect())
             .transpose()?
             .map(|kinds: Vec<EngineKind>| kinds);
-        let config = ImageProcessorConfig { engines, threads };
-        Ok(ImageProcessor(gate::detach(py, || image::ImageProcessor::with_config(&config))?))
+        let config = image::ImageProcessor::builder().engines(engines).threads(threads);
+        Ok(ImageProcessor(gate::detach(py, || config.build())?))
     }
 
     /// Converts a picture into another, and says where it lies there.
@@ -117,20 +115,17 @@ impl ImageProcessor {
         std: [f32; 3],
         quantize: Option<(f32, i32)>,
     ) -> Answer<Placement> {
-        let how = Convert {
-            crop: crop.map(region),
-            into: into.map(region),
-            fit: self::fit(fit, fill)?,
-            rotation: Rotation::from_degrees(rotation)?,
-            flip_horizontal,
-            flip_vertical,
-            filter: filter.parse()?,
-            normalize: Normalize { scale, mean, std, quantize },
-            ..Convert::default()
-        };
+        let how = Convert::new()
+            .crop(crop.map(region))
+            .into(into.map(region))
+            .fit(self::fit(fit, fill)?)
+            .rotation(Rotation::from_degrees(rotation)?)
+            .flips(flip_horizontal, flip_vertical)
+            .filter(filter.parse()?)
+            .normalize(Normalize { scale, mean, std, quantize });
         let source = &source.get().tensor;
-        let mut destination = destination.get().tensor.share();
-        Ok(Placement(gate::detach(py, || self.0.convert(source, &mut destination, &how))?))
+        let destination = &destination.get().tensor;
+        Ok(Placement(gate::detach(py, || self.0.convert(source, destination, &how))?))
     }
 }
 
@@ -140,7 +135,7 @@ impl ImageProcessor {
 #[pyo3(signature = (path, memory=None))]
 pub(crate) fn read_image(py: Python<'_>, path: PathBuf, memory: Option<&str>) -> Answer<Tensor> {
     let memory = words::memory(memory)?;
-    let (picture, more) = py.detach(|| codec::read_first(&path, memory))?;
+    let (picture, more) = py.detach(|| codec::open_first(&path, memory))?;
     if more {
         let text = format!(
             "{} has more pictures after the first, which is the one that was read: `tenure run` \
@@ -161,5 +156,5 @@ pub(crate) fn save_image(
     picture: &Bound<'_, Tensor>,
 ) -> Answer<u64> {
     let picture = &picture.get().tensor;
-    Ok(py.detach(|| codec::save(picture, &path))?)
+    Ok(py.detach(|| codec::save(&path, picture))?)
 }

@@ -25,7 +25,7 @@ pub(crate) fn view(tensor: &TensorDyn, key: &Bound<'_, PyAny>) -> Answer<TensorD
         };
         return Err(PyIndexError::new_err(message).into());
     }
-    let mut view = tensor.share();
+    let mut view = tensor.clone();
     let mut axis = 0;
     for key in &keys {
         if is_dots(key) {

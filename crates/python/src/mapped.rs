@@ -47,7 +47,7 @@ impl Mapped {
             return Err(tenure::memory::Error::NotMappable { memory, space }.into());
         }
         let timeout = timeout.map(stream::seconds).transpose()?;
-        Ok(Mapped { timeout, ..Mapped::new(tensor.share(), read_only) })
+        Ok(Mapped { timeout, ..Mapped::new(tensor.clone(), read_only) })
     }
 
     /// Leaves `view` in the place, and gives what was there.
@@ -66,7 +66,7 @@ impl Mapped {
         let inner = Mapped {
             timeout: *timeout,
             own: AtomicBool::new(true),
-            ..Mapped::new(tensor.share(), *read_only)
+            ..Mapped::new(tensor.clone(), *read_only)
         };
         let view = PyMemoryView::from(Bound::new(slf.py(), inner)?.as_any())?;
         if let Some(before) = slf.get().swap(Some(view.clone().unbind()))? {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tenure::memory::{self, kind};
-use tenure::{Allocator, DType, PoolLimits, TensorDyn};
+use tenure::{Allocator, DType, DynTensor, PoolLimits, TensorDyn};
 
 use crate::fail::Answer;
 use crate::tensor::{Shape, Tensor};
@@ -71,7 +71,9 @@ impl Pool {
         name: Option<&str>,
     ) -> Answer<Tensor> {
         let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
-        Ok(Tensor::new(gate::detach(py, || TensorDyn::new_in(&self.0, &shape.0, dtype, name))?))
+        Ok(Tensor::new(gate::detach(py, || {
+            TensorDyn::builder(&shape.0, dtype).allocator(&self.0).name(name).build()
+        })?))
     }
 
     /// A picture from the pool.
@@ -89,7 +91,10 @@ impl Pool {
         let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
         let format = words::format(format)?;
         let made = gate::detach(py, || {
-            TensorDyn::image_in(&self.0, width, height, format, dtype, None, name)
+            TensorDyn::image_builder(width, height, format, dtype)
+                .allocator(&self.0)
+                .name(name)
+                .build()
         });
         Ok(Tensor::new(made?))
     }

@@ -147,7 +147,7 @@ impl Publisher {
         timestamp: Option<f64>,
         blob: Option<Blob>,
     ) -> Answer<usize> {
-        let (tensor, Blob(blob)) = (tensor.get().tensor.share(), blob.unwrap_or(Blob(vec![])));
+        let (tensor, Blob(blob)) = (tensor.get().tensor.clone(), blob.unwrap_or(Blob(vec![])));
         let meta = meta(timestamp.map(seconds).transpose()?, &blob);
         let receipt = self.with(py, |publisher| match copy {
             true => publisher.publish_copy(&tensor, meta),
@@ -203,7 +203,7 @@ impl Slot {
     fn share(&self) -> Answer<TensorDyn> {
         let slot = locked(&self.slot);
         let over = || PyRuntimeError::new_err("the frame is published or given up");
-        Ok(slot.as_ref().ok_or_else(over)?.tensor().share())
+        Ok(slot.as_ref().ok_or_else(over)?.tensor().clone())
     }
 }
 

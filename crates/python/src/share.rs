@@ -8,7 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use tenure::{Sharing, TensorDyn};
+use tenure::{DynTensor, Sharing, TensorDyn};
 
 use crate::fail::Answer;
 use crate::tensor::Tensor;
@@ -47,7 +47,7 @@ pub(crate) fn send(
 ) -> Answer<()> {
     let number = descriptor(socket)?;
     let sharing = if read_only { Sharing::ReadOnly } else { Sharing::ReadWrite };
-    let tensor = tensor.get().tensor.share();
+    let tensor = tensor.get().tensor.clone();
     // The receiver knows nothing of copies that are under way here.
     pending::settle(socket.py(), &tensor, false, None)?;
     socket.py().detach(|| {

@@ -11,7 +11,7 @@ use pyo3::ffi::Py_buffer;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMemoryView, PyTuple};
-use tenure::{DType, LogicalMemorySpace, TensorDyn};
+use tenure::{DType, DynTensor, LogicalMemorySpace, TensorDyn};
 
 use crate::buffer::{self, Shown};
 use crate::dlpack::{self, Device};
@@ -86,9 +86,9 @@ impl Tensor {
             Place::Memory(memory) => {
                 gate::detach(py, || TensorDyn::new(&shape.0, dtype, memory, name))
             }
-            Place::Made(allocator) => {
-                gate::detach(py, || TensorDyn::new_in(allocator.as_ref(), &shape.0, dtype, name))
-            }
+            Place::Made(allocator) => gate::detach(py, || {
+                TensorDyn::builder(&shape.0, dtype).allocator(allocator.as_ref()).name(name).build()
+            }),
         };
         Ok(Tensor::new(made?))
     }
@@ -109,11 +109,14 @@ impl Tensor {
         let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
         let format = words::format(format)?;
         let made = match place::memory(memory, None)? {
-            Place::Memory(memory) => gate::detach(py, || {
-                TensorDyn::image(width, height, format, dtype, None, memory, name)
-            }),
+            Place::Memory(memory) => {
+                gate::detach(py, || TensorDyn::image(width, height, format, dtype, memory, name))
+            }
             Place::Made(made) => gate::detach(py, || {
-                TensorDyn::image_in(made.as_ref(), width, height, format, dtype, None, name)
+                TensorDyn::image_builder(width, height, format, dtype)
+                    .allocator(made.as_ref())
+                    .name(name)
+                    .build()
             }),
         };
         Ok(Tensor::new(made?))
@@ -198,7 +201,7 @@ impl Tensor {
 
     /// The same tensor as a picture of this pixel format, which its shape must allow.
     fn with_format(&self, format: &str) -> Answer<Tensor> {
-        Ok(Tensor::new(self.tensor.share().with_format(words::format(format)?)?))
+        Ok(Tensor::new(self.tensor.clone().with_format(words::format(format)?)?))
     }
 
     /// One plane of a picture, over the same bytes.
@@ -243,7 +246,7 @@ impl Tensor {
     ) -> Answer<(Tensor, Fence)> {
         let place = place::place(place, memory, Some(&self.tensor))?;
         let (copy, fence) = gate::detach(py, || self.tensor.to_later(place.to()))?;
-        let fence = Fence::of_copies(&[(copy.share(), self.tensor.share())], fence)?;
+        let fence = Fence::of_copies(&[(copy.clone(), self.tensor.clone())], fence)?;
         Ok((Tensor::new(copy), fence))
     }
 
@@ -260,7 +263,7 @@ impl Tensor {
     fn copy_from_later(&self, py: Python<'_>, source: &Bound<'_, PyAny>) -> Answer<Fence> {
         let source = dlpack::from_dlpack(source, None, None)?;
         let fence = gate::detach(py, || self.tensor.copy_from_later(&source.tensor))?;
-        Fence::of_copies(&[(self.tensor.share(), source.tensor.share())], fence)
+        Fence::of_copies(&[(self.tensor.clone(), source.tensor.clone())], fence)
     }
 
     /// A new file descriptor for the memory, which the caller closes. It stands for the whole

@@ -20,7 +20,7 @@ pub enum Unfilled {
 /// opposite of [`copy_to_flat`](tenure_tensor::Tensor::copy_to_flat) where the machine is little-endian.
 ///
 /// ```
-/// use tenure_tensor::{DType, TensorDyn};
+/// use tenure_tensor::{DType, DynTensor, TensorDyn};
 /// let tensor = TensorDyn::new(&[2, 2], DType::U8, None, None)?;
 /// tenure_stream::fill(&tensor, &mut &[1, 2, 3, 4][..])?;
 /// let mut flat = [0; 4];
@@ -57,6 +57,7 @@ pub fn fill(tensor: &TensorDyn, from: &mut impl Read) -> Result<(), Unfilled> {
 mod tests {
     use super::*;
     use tenure_memory::TensorMemory;
+    use tenure_tensor::DynTensor;
     use tenure_tensor::{DType, PixelFormat};
 
     #[test]
@@ -66,7 +67,11 @@ mod tests {
             for (width, height, stride) in [(5, 3, None), (6, 4, None), (5, 3, Some(64))] {
                 let image = || {
                     let memory = Some(TensorMemory::Mem);
-                    TensorDyn::image(width, height, format, dtype, stride, memory, None).unwrap()
+                    TensorDyn::image_builder(width, height, format, dtype)
+                        .row_stride(stride)
+                        .memory(memory)
+                        .build()
+                        .unwrap()
                 };
                 let (one, other) = (image(), image());
                 let mut flat: Vec<u8> = (0..one.flat_bytes()).map(|byte| byte as u8 + 1).collect();

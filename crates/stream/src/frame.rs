@@ -65,7 +65,7 @@ impl Frame {
 
     /// The tensor alone. It keeps the slot just as the frame does.
     pub fn into_tensor(self) -> TensorDyn {
-        self.tensor().share()
+        self.tensor().clone()
     }
 
     /// Number of the frame, counted by the producer since it began.

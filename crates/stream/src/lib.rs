@@ -15,7 +15,7 @@
 //! // One process publishes; slots are tensors to fill.
 //! let mut publisher = Publisher::builder("cam0")
 //! #    .directory(here)
-//!     .spec(Spec::image(PixelFormat::Rgb, 640, 480)?)
+//!     .spec(Spec::image(640, 480, PixelFormat::Rgb)?)
 //!     .open()?;
 //!
 //! // Others subscribe, as many as want to.

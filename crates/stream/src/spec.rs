@@ -14,7 +14,7 @@ use crate::Result;
 /// use tenure_stream::Spec;
 /// use tenure_tensor::{Colour, DType, PixelFormat};
 /// let input = Spec::tensor(DType::F32, &[1, 3, 640, 640])?;
-/// let frame = Spec::image(PixelFormat::Nv12, 1920, 1080)?.with_colour(Colour::HD);
+/// let frame = Spec::image(1920, 1080, PixelFormat::Nv12)?.with_colour(Colour::HD);
 /// assert_eq!((input.bytes(), frame.bytes()), (4_915_200, 3_110_400));
 /// # Ok::<(), tenure_stream::Error>(())
 /// ```
@@ -45,8 +45,8 @@ impl Spec {
     ///
     /// # Errors
     /// If the size is zero or too large.
-    pub fn image(format: PixelFormat, width: usize, height: usize) -> Result<Spec> {
-        Spec::image_of(format, DType::U8, width, height, None)
+    pub fn image(width: usize, height: usize, format: PixelFormat) -> Result<Spec> {
+        Spec::image_of(width, height, format, DType::U8, None)
     }
 
     /// An image of any elements, whose rows are `row_stride` bytes apart if that is given.
@@ -54,13 +54,13 @@ impl Spec {
     /// # Errors
     /// If the format cannot have such elements, or the size or stride is impossible.
     pub fn image_of(
-        format: PixelFormat,
-        dtype: DType,
         width: usize,
         height: usize,
+        format: PixelFormat,
+        dtype: DType,
         row_stride: Option<usize>,
     ) -> Result<Spec> {
-        let layout = ImageLayout::new(format, dtype, width, height, row_stride)?;
+        let layout = ImageLayout::new(width, height, format, dtype, row_stride)?;
         Ok(Spec::of(Shape::Image { layout }))
     }
 
@@ -72,7 +72,7 @@ impl Spec {
         let mut spec = match tensor.image_layout() {
             Some(image) if !is_batch(tensor) => {
                 let (width, height) = (image.width(), image.height());
-                Spec::image_of(image.format(), tensor.dtype(), width, height, None)?
+                Spec::image_of(width, height, image.format(), tensor.dtype(), None)?
             }
             _ => Spec::tensor(tensor.dtype(), tensor.shape())?,
         };

@@ -67,7 +67,7 @@ fn allocations(work: impl FnOnce()) -> u64 {
 }
 
 fn specs() -> [Spec; 2] {
-    let image = Spec::image(PixelFormat::Nv12, 64, 32).unwrap();
+    let image = Spec::image(64, 32, PixelFormat::Nv12).unwrap();
     [Spec::tensor(DType::U8, &[3, 1000]).unwrap(), image]
 }
 
@@ -107,7 +107,7 @@ fn a_tensor_that_outlives_its_frame_keeps_the_slot() {
     let held = |publisher: &Publisher| publisher.stats().consumers.first().unwrap().held;
     let mut kept: Vec<TensorDyn> = vec![];
     // Each in another way, by a tensor that the shelf has had before.
-    play(&mut publisher, &mut subscribers, |frame| kept.push(frame.share()));
+    play(&mut publisher, &mut subscribers, |frame| kept.push(frame.clone()));
     play(&mut publisher, &mut subscribers, |frame| kept.push(frame.slice(1, 2..3).unwrap()));
     assert_eq!(held(&publisher), 2);
     let bytes = |kept: &TensorDyn| kept.typed::<u8>().unwrap().map_rows_read().unwrap()[0][0];

@@ -2,7 +2,7 @@
 #![cfg(all(target_os = "linux", not(miri)))]
 
 use tenure_stream::{Error, Meta, Publisher, Spec};
-use tenure_tensor::{Colour, DType, PixelFormat, Quantization, TensorDyn, TensorMemory};
+use tenure_tensor::{Colour, DType, DynTensor, PixelFormat, Quantization, TensorDyn, TensorMemory};
 
 #[path = "common/stage.rs"]
 mod stage;
@@ -14,7 +14,7 @@ fn tensor(dtype: DType, shape: &[usize]) -> TensorDyn {
 }
 
 fn image(format: PixelFormat, width: usize, height: usize) -> TensorDyn {
-    TensorDyn::image(width, height, format, DType::U8, None, Some(TensorMemory::Shm), None).unwrap()
+    TensorDyn::image(width, height, format, DType::U8, Some(TensorMemory::Shm), None).unwrap()
 }
 
 /// Publishes a tensor in every way that there is; all of them must agree.
@@ -70,7 +70,7 @@ fn shape_and_elements_are_as_declared() {
 #[test]
 fn pictures_are_as_declared() {
     let stage = Stage::new();
-    let spec = Spec::image(PixelFormat::Rgb, 32, 16).unwrap();
+    let spec = Spec::image(32, 16, PixelFormat::Rgb).unwrap();
     let mut publisher = stage.publisher("p").spec(spec.clone()).open().unwrap();
     publishes(&mut publisher, &image(PixelFormat::Rgb, 32, 16)).unwrap();
     refused(&mut publisher, &image(PixelFormat::Rgb, 16, 32));

@@ -55,7 +55,7 @@ fn every_open_may_be_the_first_to_fail() {
     child::alone("every_open_may_be_the_first_to_fail", || {
         let stage = Stage::new();
         let (needed, mut publisher) = until_it_works("publishing", || {
-            let spec = Spec::image_of(PixelFormat::Grey, DType::U8, 16, 16, None).unwrap();
+            let spec = Spec::image_of(16, 16, PixelFormat::Grey, DType::U8, None).unwrap();
             let made = stage.publisher("s").spec(spec).open();
             // Nothing may be left in the directory either.
             if made.is_err() {

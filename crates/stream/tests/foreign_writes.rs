@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use tenure_memory::{Access, Buffer, Hold, Request, allocate};
 use tenure_stream::{Error, Frame, Meta, SlotState};
-use tenure_tensor::{DType, PixelFormat, TensorDyn, TensorMemory};
+use tenure_tensor::{DType, DynTensor, PixelFormat, TensorDyn, TensorMemory};
 
 #[path = "../../memory/tests/common/child.rs"]
 mod child;
@@ -209,7 +209,7 @@ fn handles_and_guards_of_a_published_slot_go_on_alone() {
     let mut publisher = stage.words("words", WORDS);
     let mut subscriber = stage.subscriber("words").open().unwrap();
     let slot = publisher.claim().unwrap();
-    let tensor = slot.share();
+    let tensor = slot.clone();
     let mut guard = tensor.typed::<u64>().unwrap().map().unwrap();
     guard.as_mut_slice().fill(0);
     slot.publish(Meta::new().blob(&0u64.to_le_bytes())).unwrap();
@@ -238,7 +238,7 @@ fn what_goes_on_alone_shares_no_bytes_with_the_frame() {
     let mut publisher = stage.words("words", WORDS);
     let mut subscriber = stage.subscriber("words").open().unwrap();
     let slot = publisher.claim().unwrap();
-    let kept = slot.share();
+    let kept = slot.clone();
     kept.typed::<u64>().unwrap().fill(0).unwrap();
     slot.publish(Meta::new().blob(&0u64.to_le_bytes())).unwrap();
     kept.typed::<u64>().unwrap().fill(7).unwrap();

@@ -115,7 +115,7 @@ fn publish_words(publisher: &mut tenure_stream::Publisher) {
 fn copies_of_listeners_and_subscribers_end_nothing() {
     child::alone("copies_of_listeners_and_subscribers_end_nothing", || {
         let stage = Stage::new();
-        let grey = Spec::image_of(PixelFormat::Grey, DType::U8, 16, 16, None).unwrap();
+        let grey = Spec::image_of(16, 16, PixelFormat::Grey, DType::U8, None).unwrap();
         let mut publisher = stage.publisher("cam").spec(grey).open().unwrap();
         let socket = stage.path().join("gst");
         let builder = Listener::builder("cam").directory(stage.path());

@@ -22,7 +22,7 @@ use tenure_tensor::{Colour, PixelFormat};
 #[test]
 fn a_pipeline_gets_caps_and_frames_without_a_copy() {
     let stage = Stage::new();
-    let spec = Spec::image(PixelFormat::Nv12, 64, 32).unwrap().with_colour(Colour::HD);
+    let spec = Spec::image(64, 32, PixelFormat::Nv12).unwrap().with_colour(Colour::HD);
     let mut publisher = camera(&stage, spec);
     let listener = Working::start(&stage, Listener::builder("cam").framerate(30, 1));
     let mut client = listener.client();
@@ -219,7 +219,7 @@ fn the_next_producer_is_followed_with_new_caps() {
     let (caps, held) = first(&mut publisher, &mut client);
     assert!(caps.contains("GRAY8, width=(int)8"), "{caps}");
     drop(publisher);
-    let mut publisher = camera(&stage, Spec::image(PixelFormat::Bgra, 16, 4).unwrap());
+    let mut publisher = camera(&stage, Spec::image(16, 4, PixelFormat::Bgra).unwrap());
     let deadline = Instant::now() + SOON;
     client.socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
     let caps = loop {

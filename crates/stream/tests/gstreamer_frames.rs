@@ -15,7 +15,7 @@ use tenure_tensor::{DType, PixelFormat, Tensor, TensorDyn, TensorMemory};
 #[test]
 fn what_gstreamer_has_no_words_for_is_refused() {
     let image =
-        |format, dtype, width, stride| Spec::image_of(format, dtype, width, 4, stride).unwrap();
+        |format, dtype, width, stride| Spec::image_of(width, 4, format, dtype, stride).unwrap();
     let cases = [
         (Spec::tensor(DType::F32, &[3, 4]).unwrap(), "are no images (f32 [3, 4])"),
         (image(PixelFormat::PlanarRgba, DType::U8, 8, None), "are planar-rgba of u8"),
@@ -42,7 +42,7 @@ fn what_gstreamer_has_no_words_for_is_refused() {
 #[test]
 fn unusual_rows_come_with_a_meta_if_that_is_allowed() {
     let stage = Stage::new();
-    let spec = Spec::image_of(PixelFormat::Nv12, DType::U8, 8, 4, Some(64)).unwrap();
+    let spec = Spec::image_of(8, 4, PixelFormat::Nv12, DType::U8, Some(64)).unwrap();
     let mut publisher = camera(&stage, spec);
     let listener = Working::start(&stage, Listener::builder("cam").video_meta(true));
     let mut client = listener.client();

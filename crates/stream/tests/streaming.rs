@@ -81,9 +81,9 @@ fn descriptions_travel_whole() {
     let mut subscriber = stage.subscriber("pictures").open().unwrap();
     let quantization = Quantization::per_axis(vec![0.5, 0.25, 2.0], vec![1, 2, 3], 0).unwrap();
     let specs = [
-        Spec::image(PixelFormat::Nv12, 64, 48).unwrap().with_colour(Colour::HD),
-        Spec::image_of(PixelFormat::Rgb, DType::U8, 33, 7, Some(128)).unwrap(),
-        Spec::image_of(PixelFormat::PlanarRgb, DType::F32, 30, 20, None).unwrap(),
+        Spec::image(64, 48, PixelFormat::Nv12).unwrap().with_colour(Colour::HD),
+        Spec::image_of(33, 7, PixelFormat::Rgb, DType::U8, Some(128)).unwrap(),
+        Spec::image_of(30, 20, PixelFormat::PlanarRgb, DType::F32, None).unwrap(),
         Spec::tensor(DType::I8, &[3, 4, 5]).unwrap().with_quantization(quantization.clone()),
         Spec::tensor(DType::F32, &[]).unwrap(),
         Spec::tensor(DType::F32, &[0, 4]).unwrap(),
@@ -136,7 +136,7 @@ fn what_was_published_cannot_be_written() {
     let stage = Stage::new();
     let mut publisher = stage.words("words", 64);
     let slot = publisher.claim().unwrap();
-    let kept = slot.share();
+    let kept = slot.clone();
     // A copy, or a device, that is not done.
     let hold = kept.buffer().hold(Access::KernelWrite, 0..8).unwrap();
     assert!(matches!(slot.publish(Meta::new()), Err(Error::StillHeld)));

@@ -4,13 +4,16 @@
 //! views of a destination (numpy, say) do not stand in the way. Where the CPU does not reach one
 //! side, its device carries the bytes.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::{Element, ElementKind};
 use tenure_layout::{ImageLayout, Layout, Walk, WalkPair};
 use tenure_memory::{
-    Access, Allocator, Buffer, Hold, LogicalMemorySpace, TensorMemory, allocator_in,
+    Access, Allocator, Buffer, Hold, LogicalMemorySpace, Pool, TensorMemory, allocator_in,
 };
 
-use crate::{Dyn, Error, Result, Tensor};
+use crate::{Error, Result, Tensor, TensorBuilder};
 
 mod carry;
 mod kernel;
@@ -199,27 +202,19 @@ impl<E: ElementKind> Tensor<E> {
             (image.width(), image.height(), image.format())
         });
         let of_space;
-        let (memory, allocator) = match to {
-            To::Memory(memory) => (memory, None),
-            To::Allocator(allocator) => (None, Some(allocator)),
-            To::Space(LogicalMemorySpace::MainMemory) => (None, None),
-            To::Space(space) => {
+        let to = match to {
+            To::Space(space) if space != LogicalMemorySpace::MainMemory => {
                 let near = self.parts.buffer.raw_if_placed().and_then(|raw| raw.carrier());
                 of_space = allocator_in(space, near)?;
-                (None, Some(of_space.as_ref()))
+                To::Allocator(&of_space)
             }
+            other => other,
         };
-        let copy = match (picture, allocator) {
-            (Some((width, height, format)), None) => {
-                Tensor::<Dyn>::image(width, height, format, dtype, None, memory, name)
-            }
-            (Some((width, height, format)), Some(allocator)) => {
-                Tensor::<Dyn>::image_in(allocator, width, height, format, dtype, None, name)
-            }
-            (None, None) => Tensor::<Dyn>::new(shape, dtype, memory, name),
-            (None, Some(allocator)) => Tensor::<Dyn>::new_in(allocator, shape, dtype, name),
+        let builder = match picture {
+            Some((width, height, format)) => TensorBuilder::of_image(width, height, format, dtype),
+            None => TensorBuilder::of_shape(shape, dtype),
         };
-        let mut copy: Tensor<E> = copy?.checked()?;
+        let mut copy: Tensor<E> = builder.place(to).name(name).written_whole().build()?;
         if let (None, Some(format)) = (image, self.format()) {
             copy.set_format(format)?;
         }
@@ -295,7 +290,7 @@ impl<T: Element> Tensor<T> {
                 let hold = self.parts.buffer.hold(Access::KernelWrite, span.clone())?;
                 for plane in 0..image.layout.planes().len() {
                     let walk = Walk::new(&image.layout.plane_layout(plane)?)?;
-                    kernel::fill::<T::Stored>(&walk, &hold, span.start, value.into());
+                    kernel::fill::<T::Stored>(&walk, &hold, span.start, value);
                 }
                 return Ok(());
             }
@@ -314,7 +309,7 @@ impl<T: Element> Tensor<T> {
             }
         }
         for (walk, hold, start) in &work {
-            kernel::fill::<T::Stored>(walk, hold, *start, value.into());
+            kernel::fill::<T::Stored>(walk, hold, *start, value);
         }
         Ok(())
     }
@@ -323,8 +318,7 @@ impl<T: Element> Tensor<T> {
 impl<T: Element> Tensor<T> {
     /// As [`Tensor::fill`], where the CPU does not reach the elements.
     fn fill_far(&self, value: T) -> Result<()> {
-        let stored: T::Stored = value.into();
-        let pattern = carry::pattern(bytemuck::bytes_of(&stored));
+        let pattern = carry::pattern(bytemuck::bytes_of(&value));
         if let Some(pattern) = pattern.filter(|_| self.is_contiguous() && self.plane_count() == 1) {
             let layout = &self.parts.meta.layout;
             return carry::fill((&self.parts.buffer, layout), pattern)?.finish();
@@ -354,6 +348,12 @@ impl From<Option<TensorMemory>> for To<'_> {
     }
 }
 
+impl From<TensorMemory> for To<'_> {
+    fn from(memory: TensorMemory) -> Self {
+        To::Memory(Some(memory))
+    }
+}
+
 impl From<LogicalMemorySpace> for To<'_> {
     fn from(space: LogicalMemorySpace) -> Self {
         To::Space(space)
@@ -363,6 +363,30 @@ impl From<LogicalMemorySpace> for To<'_> {
 impl<'a> From<&'a dyn Allocator> for To<'a> {
     fn from(allocator: &'a dyn Allocator) -> Self {
         To::Allocator(allocator)
+    }
+}
+
+impl<'a> From<&'a Pool> for To<'a> {
+    fn from(pool: &'a Pool) -> Self {
+        To::Allocator(pool)
+    }
+}
+
+impl<'a> From<&'a Arc<dyn Allocator>> for To<'a> {
+    fn from(allocator: &'a Arc<dyn Allocator>) -> Self {
+        To::Allocator(allocator)
+    }
+}
+
+impl fmt::Debug for To<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            To::Memory(memory) => f.debug_tuple("Memory").field(memory).finish(),
+            To::Space(space) => f.debug_tuple("Space").field(space).finish(),
+            To::Allocator(allocator) => {
+                f.debug_tuple("Allocator").field(&allocator.memory()).finish()
+            }
+        }
     }
 }
 

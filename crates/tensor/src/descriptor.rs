@@ -2,8 +2,8 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use crate::{Dyn, ElementKind};
-use tenure_layout::{DType, Layout, PixelFormat};
+use crate::{Dyn, DynTensor, ElementKind};
+use tenure_layout::{DType, PixelFormat};
 use tenure_memory::{PlaneDescriptor, Protection, TensorMemory, import};
 
 use crate::{Result, Tensor};
@@ -67,26 +67,11 @@ impl<T: crate::Element> Tensor<T> {
     /// that cannot keep others from taking it, always
     /// ([`Unavailable`](tenure_memory::Error::Unavailable)).
     pub fn from_fd(fd: impl AsFd, shape: &[usize], name: Option<&str>) -> Result<Self> {
-        Tensor::<Dyn>::from_fd(fd, shape, T::DTYPE, name)?.typed()
+        <Tensor<Dyn> as DynTensor>::from_fd(fd, shape, T::DTYPE, name)?.typed()
     }
 }
 
 impl Tensor<Dyn> {
-    /// As `from_fd` of typed tensors.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn from_fd(
-        fd: impl AsFd,
-        shape: &[usize],
-        dtype: DType,
-        name: Option<&str>,
-    ) -> Result<Self> {
-        let layout = Layout::contiguous(dtype, shape)?;
-        let buffer = import(fd, layout.span().end, Protection::AsAllowed, name)?;
-        Tensor::from_buffer(buffer, layout)
-    }
-
     /// An image in somebody's memory: one descriptor for all planes, or one for each.
     ///
     /// ```

@@ -15,17 +15,38 @@ mod sealed {
 ///
 /// Sealed: a type with padding, pointers or invalid bit patterns could be broken by another
 /// process that shares the memory, so the list of element types is closed.
+#[diagnostic::on_unimplemented(
+    message = "tensors have no elements of type `{Self}`",
+    note = "element types are u8 to u64, i8 to i64, f16, bf16, f32, f64, and `Bool` for truth values"
+)]
 pub trait ElementKind: sealed::Sealed + Send + Sync + 'static {
-    /// What a mapped slice holds. The element itself; a [`Bool`] for `bool`, because memory that
-    /// others write may hold any byte; bytes for [`Dyn`].
+    /// What a mapped slice holds: the element itself; bytes for [`Dyn`].
     type Stored: Pod + Send + Sync + fmt::Debug + PartialEq;
 
     /// The element type, if it is known at compile time.
     const KNOWN: Option<DType>;
 }
 
-/// An element type known at compile time.
-pub trait Element: ElementKind + Copy + Into<Self::Stored> {
+/// An element type known at compile time. Slices of such tensors are slices of it, so functions
+/// over any element type need no more than what they do with the elements:
+///
+/// ```
+/// use tenure_tensor::{Element, Result, Tensor};
+///
+/// fn mean<T: Element + Into<f64>>(tensor: &Tensor<T>) -> Result<f64> {
+///     let map = tensor.map_read()?;
+///     let sum: f64 = map.as_slice().iter().map(|&value| value.into()).sum();
+///     Ok(sum / tensor.len() as f64)
+/// }
+/// assert_eq!(mean(&Tensor::from_slice(&[1u8, 2, 6], &[3])?)?, 3.0);
+/// # Ok::<(), tenure_tensor::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no element type of tensors",
+    note = "element types are u8 to u64, i8 to i64, f16, bf16, f32, f64, and `Bool` for truth values",
+    note = "a `TensorDyn` is made by the functions of the trait `DynTensor`, to be imported"
+)]
+pub trait Element: ElementKind<Stored = Self> + Pod + PartialEq + fmt::Debug {
     /// Its run-time name.
     const DTYPE: DType;
 }
@@ -41,7 +62,8 @@ impl ElementKind for Dyn {
     const KNOWN: Option<DType> = None;
 }
 
-/// A stored truth value: 0 is false, every other byte is true.
+/// A stored truth value: 0 is false, every other byte is true. The element type of tensors of
+/// truth values.
 ///
 /// A Rust `bool` may only hold 0 or 1, which memory shared with others cannot promise.
 ///
@@ -107,10 +129,10 @@ impl fmt::Display for Bool {
 }
 
 macro_rules! elements {
-    ($($rust:ty => $dtype:ident as $stored:ty),* $(,)?) => {$(
+    ($($rust:ty => $dtype:ident),* $(,)?) => {$(
         impl sealed::Sealed for $rust {}
         impl ElementKind for $rust {
-            type Stored = $stored;
+            type Stored = $rust;
             const KNOWN: Option<DType> = Some(DType::$dtype);
         }
         impl Element for $rust {
@@ -120,13 +142,8 @@ macro_rules! elements {
 }
 
 elements! {
-    u8 => U8 as u8, i8 => I8 as i8,
-    u16 => U16 as u16, i16 => I16 as i16,
-    u32 => U32 as u32, i32 => I32 as i32,
-    u64 => U64 as u64, i64 => I64 as i64,
-    f16 => F16 as f16, bf16 => Bf16 as bf16,
-    f32 => F32 as f32, f64 => F64 as f64,
-    bool => Bool as Bool, Bool => Bool as Bool,
+    u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64,
+    f16 => F16, bf16 => Bf16, f32 => F32, f64 => F64, Bool => Bool,
 }
 
 #[cfg(test)]
@@ -134,11 +151,11 @@ mod tests {
     use super::*;
 
     fn agrees<T: Element>() {
-        assert_eq!(Some(std::mem::size_of::<T::Stored>()), T::DTYPE.size());
+        assert_eq!(Some(std::mem::size_of::<T>()), T::DTYPE.size());
         // 32-bit x86 aligns eight bytes to four; the table does not depend on the machine.
-        assert!(T::DTYPE.align().is_multiple_of(std::mem::align_of::<T::Stored>()));
+        assert!(T::DTYPE.align().is_multiple_of(std::mem::align_of::<T>()));
         if cfg!(target_pointer_width = "64") {
-            assert_eq!(std::mem::align_of::<T::Stored>(), T::DTYPE.align());
+            assert_eq!(std::mem::align_of::<T>(), T::DTYPE.align());
         }
         assert_eq!(T::KNOWN, Some(T::DTYPE));
     }
@@ -157,7 +174,7 @@ mod tests {
         agrees::<bf16>();
         agrees::<f32>();
         agrees::<f64>();
-        agrees::<bool>();
+        agrees::<Bool>();
     }
 
     #[test]

@@ -80,6 +80,21 @@ pub enum Error {
         /// What the address must be a multiple of.
         align: usize,
     },
+    /// Bytes that are no whole elements of the type asked for.
+    #[error(
+        "{have} elements of shape {shape:?} with strides {strides:?} are not {asked} elements: they \
+         must follow each other without gaps, in whole elements of {asked} and aligned to them"
+    )]
+    NotReinterpretable {
+        /// The element type.
+        have: DType,
+        /// The type asked for.
+        asked: DType,
+        /// The shape.
+        shape: Dims,
+        /// The strides in elements.
+        strides: Strides,
+    },
     /// An image method on a tensor that is no image.
     #[error("the tensor of shape {shape:?} is no image: call set_format() first")]
     NotAnImage {

@@ -39,7 +39,7 @@ impl<E: ElementKind> Tensor<E> {
     ///
     /// ```
     /// use tenure_tensor::{PixelFormat, Tensor};
-    /// let mut frame = Tensor::<u8>::image_with_stride(100, 50, PixelFormat::Rgba, 512, None, None)?;
+    /// let mut frame = Tensor::<u8>::image_builder(100, 50, PixelFormat::Rgba).row_stride(512).build()?;
     /// frame.set_format(PixelFormat::Rgba)?;
     /// assert_eq!(frame.row_stride(), Some(512));
     /// frame.set_format(PixelFormat::Bgra)?;
@@ -98,7 +98,7 @@ impl<E: ElementKind> Tensor<E> {
     ///
     /// ```
     /// use tenure_tensor::{PixelFormat, Tensor};
-    /// let frame = Tensor::<u8>::image_with_stride(100, 50, PixelFormat::Rgb, 320, None, None)?;
+    /// let frame = Tensor::<u8>::image_builder(100, 50, PixelFormat::Rgb).row_stride(320).build()?;
     /// assert_eq!((frame.row_stride(), frame.effective_row_stride()), (Some(320), Some(320)));
     /// let frame = frame.with_row_stride(300)?;
     /// assert_eq!((frame.row_stride(), frame.effective_row_stride()), (None, Some(300)));
@@ -237,7 +237,7 @@ impl<E: ElementKind> Tensor<E> {
     ) -> Result<()> {
         let offset = isize::try_from(first_byte).unwrap_or(isize::MAX);
         let image =
-            ImageLayout::new(format, self.dtype(), width, height, row_stride)?.shifted(offset)?;
+            ImageLayout::new(width, height, format, self.dtype(), row_stride)?.shifted(offset)?;
         let layout = image.tensor_layout()?;
         // Shapes that show padding reach further than the last sample.
         self.check_end(image.span().end.max(layout.span().end))?;

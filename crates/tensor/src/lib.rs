@@ -34,11 +34,15 @@
 )]
 
 mod alias;
+mod builder;
 mod copy;
 mod create;
+mod debug;
+mod dynamic;
 mod element;
 mod error;
 pub mod fields;
+mod handle;
 mod image;
 mod map;
 mod meta;
@@ -48,6 +52,7 @@ mod planes;
 pub mod realize;
 mod rows;
 mod tensor;
+mod values;
 mod views;
 
 #[cfg(unix)]
@@ -61,9 +66,11 @@ mod share;
 #[cfg(linux_like)]
 pub mod wire;
 
+pub use builder::TensorBuilder;
 pub use copy::To;
 #[cfg(linux_like)]
 pub use copy::{copy_all, copy_all_later};
+pub use dynamic::DynTensor;
 pub use element::{Bool, Dyn, Element, ElementKind};
 pub use error::{Error, Result};
 pub use map::{Elements, SpanMap, SpanRead, StridedMap, StridedRead, TensorMap, TensorRead};

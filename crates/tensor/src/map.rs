@@ -133,7 +133,7 @@ impl<E: ElementKind> Tensor<E> {
     ///
     /// ```
     /// use tenure_tensor::{PixelFormat, Region, Tensor};
-    /// let image = Tensor::<u8>::image_with_stride(10, 4, PixelFormat::Rgb, 64, None, None)?;
+    /// let image = Tensor::<u8>::image_builder(10, 4, PixelFormat::Rgb).row_stride(64).build()?;
     /// assert_eq!(image.map_span()?.len(), 3 * 64 + 30);
     /// let left = image.view(Region::new(0, 0, 5, 4))?;
     /// assert!(left.map_span().is_err());

@@ -1,12 +1,17 @@
 //! What a tensor is made of; shared between a tensor and its guards.
-#![expect(unsafe_code, reason = "promises guards that a tensor's parts keep its allocation")]
+#![expect(unsafe_code, reason = "promises that parts keep what guards, views and values need")]
 
 use std::ops::Range;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tenure_layout::{Colour, ImageLayout, Layout, Quantization};
+use tenure_memory::kind::foreign;
 use tenure_memory::{Buffer, Keep, RawBuffer};
+
+use crate::handle::ViewId;
+use crate::{Element, ElementKind, Tensor, TensorDyn};
 
 /// A tensor's memory and what it means.
 #[derive(Debug, Clone)]
@@ -15,6 +20,26 @@ pub(crate) struct Parts {
     /// Buffers of the second and further planes, if they are not in `buffer`.
     pub(crate) other_planes: SmallVec<[Buffer; 1]>,
     pub(crate) meta: Meta,
+    pub(crate) view: ViewId,
+}
+
+/// Any tensor as one whose element type is known at run time only.
+#[inline]
+pub(crate) fn untyped<E: ElementKind>(tensor: &Tensor<E>) -> &TensorDyn {
+    // SAFETY: `Tensor` is transparent over its parts, and everything else in it is without size,
+    // so both types have one layout. What a `TensorDyn` does through a shared reference it does
+    // with bytes, which the elements of every type are.
+    unsafe { &*std::ptr::from_ref(tensor).cast::<TensorDyn>() }
+}
+
+/// The elements of a `Vec` as they lie.
+pub(crate) fn adopted<T: Element>(mut values: Vec<T>) -> tenure_memory::Result<RawBuffer> {
+    let bytes = std::mem::size_of_val(values.as_slice());
+    let address = NonNull::new(values.as_mut_ptr().cast()).filter(|_| bytes > 0);
+    // SAFETY: the heap block of a `Vec` stays in place while the `Vec` lives, which moves into the
+    // raw buffer and is not touched there; its elements are plain data without padding, so its
+    // bytes are initialised and may become any other. Nobody else has the `Vec`.
+    unsafe { foreign::adopt(address, bytes, foreign::Description::HEAP, values, None) }
 }
 
 /// Parts whose buffer has its place: what a guard keeps.

@@ -139,7 +139,7 @@ impl<T: Element> Tensor<T> {
         let tensor = Self::new(array.shape(), memory, None)?;
         let mut map = tensor.map()?;
         for (to, &from) in map.as_mut_slice().iter_mut().zip(array.iter()) {
-            *to = from.into();
+            *to = from;
         }
         drop(map);
         Ok(tensor)
@@ -155,7 +155,7 @@ mod tests {
         let values: Vec<i32> = (0..24).collect();
         let t = Tensor::from_slice(&values, &[2, 3, 4]).unwrap();
         let views = [
-            t.share(),
+            t.clone(),
             t.permute(&[2, 0, 1]).unwrap(),
             t.slice_step(2, 0..4, 2).unwrap(),
             t.slice(1, 2..3).unwrap().broadcast_to(&[2, 5, 4]).unwrap(),

@@ -9,6 +9,7 @@ use tenure_layout::format::Arrangement;
 use tenure_layout::{DType, ImageLayout, PixelFormat, Quantization};
 use tenure_memory::Buffer;
 
+use crate::handle::ViewId;
 use crate::meta::{Image, Meta, Parts};
 use crate::{Error, Result, Tensor};
 
@@ -125,7 +126,7 @@ impl Tensor<Dyn> {
         let expected = format.planes().len();
         let wrong = |given| tenure_layout::Error::PlaneCount { format, expected, given };
         let image = match *places {
-            [(offset, stride)] => ImageLayout::new(format, dtype, width, height, stride)?
+            [(offset, stride)] => ImageLayout::new(width, height, format, dtype, stride)?
                 .shifted(isize::try_from(offset).unwrap_or(isize::MAX))?,
             _ => ImageLayout::from_planes(format, dtype, width, height, places)?,
         };
@@ -143,20 +144,12 @@ impl Tensor<Dyn> {
         let layout =
             if others.is_empty() { image.tensor_layout()? } else { image.plane_layout(0)? };
         let meta = Meta { image: Some(Image { layout: image }), ..Meta::new(layout) };
-        let parts = Parts { buffer: first.clone(), other_planes: SmallVec::from(others), meta };
+        let parts = Parts {
+            buffer: first.clone(),
+            other_planes: SmallVec::from(others),
+            meta,
+            view: ViewId::default(),
+        };
         Ok(Tensor { parts: Arc::new(parts), element: PhantomData })
-    }
-
-    /// Checks what came from outside against `E`'s element type.
-    ///
-    /// # Errors
-    /// [`Error::WrongElement`].
-    pub(crate) fn checked<E: ElementKind>(&self) -> Result<Tensor<E>> {
-        match E::KNOWN {
-            Some(asked) if asked != self.dtype() => {
-                Err(Error::WrongElement { have: self.dtype(), asked })
-            }
-            _ => Ok(self.retyped()),
-        }
     }
 }

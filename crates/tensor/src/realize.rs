@@ -29,11 +29,9 @@ pub use replay::replay;
 /// be dropped.
 ///
 /// ```
-/// use std::sync::Arc;
 /// use tenure_tensor::realize::realize;
-/// use tenure_memory::kind::mem::Mem;
 /// use tenure_plan::{BufferSpec, Options, Packer, PlannerMode, Schedule, Step, plan};
-/// use tenure_tensor::{DType, TensorDyn};
+/// use tenure_tensor::{DType, DynTensor, TensorDyn, TensorMemory};
 /// let schedule = Schedule {
 ///     buffers: vec![
 ///         BufferSpec { input: true, ..BufferSpec::new("x", 1024) },
@@ -51,7 +49,8 @@ pub use replay::replay;
 /// };
 /// let plan = plan(&schedule, PlannerMode::Arena, Packer::Best, &Options::default())?;
 /// let lazy = |spec: &BufferSpec| {
-///     TensorDyn::lazy(Arc::new(Mem), &[spec.bytes as usize / 4], DType::F32, Some(&spec.name))
+///     let shape = [spec.bytes as usize / 4];
+///     TensorDyn::builder(&shape, DType::F32).memory(TensorMemory::Mem).name(&*spec.name).lazy().build()
 /// };
 /// let tensors = schedule.buffers.iter().map(lazy).collect::<Result<Vec<_>, _>>()?;
 /// let arenas = realize(&schedule, &plan, &tensors)?;

@@ -1,14 +1,14 @@
 //! The tensor itself: a buffer, and what its bytes mean.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::{Dyn, Element, ElementKind};
+use crate::{Dyn, ElementKind};
 use smallvec::SmallVec;
 use tenure_layout::{Colour, DType, Layout, Quantization};
 use tenure_memory::{Buffer, BufferIdentity, LogicalMemorySpace, Refusal, TensorMemory};
 
+use crate::handle::ViewId;
 use crate::meta::{Meta, Parts};
 use crate::{Error, Result};
 
@@ -17,8 +17,9 @@ use crate::{Error, Result};
 /// `Tensor<f32>` knows its element type at compile time; [`TensorDyn`] at run time. Both are this
 /// type, and what does not need the element type is the same code.
 ///
-/// A tensor is a handle: [`Tensor::share`] and views give more handles to the same bytes, and the
+/// A tensor is a handle: clones and views are more handles to the same bytes, and the
 /// ledger of the allocation keeps their uses apart.
+#[repr(transparent)]
 pub struct Tensor<E: ElementKind = Dyn> {
     pub(crate) parts: Arc<Parts>,
     pub(crate) element: PhantomData<fn() -> E>,
@@ -27,7 +28,7 @@ pub struct Tensor<E: ElementKind = Dyn> {
 /// A tensor whose element type is known at run time.
 ///
 /// ```
-/// use tenure_tensor::{DType, PixelFormat, TensorDyn};
+/// use tenure_tensor::{DType, PixelFormat, DynTensor, TensorDyn};
 /// let mut t = TensorDyn::new(&[480, 640, 3], DType::U8, None, None)?;
 /// t.set_format(PixelFormat::Rgb)?;
 /// assert_eq!((t.width(), t.height()), (Some(640), Some(480)));
@@ -39,7 +40,7 @@ pub type TensorDyn = Tensor<Dyn>;
 impl<E: ElementKind> Tensor<E> {
     /// A tensor over `buffer`; the caller has checked that everything fits.
     pub(crate) fn assemble(buffer: Buffer, meta: Meta) -> Tensor<E> {
-        let parts = Parts { buffer, other_planes: SmallVec::new(), meta };
+        let parts = Parts { buffer, other_planes: SmallVec::new(), meta, view: ViewId::default() };
         Tensor { parts: Arc::new(parts), element: PhantomData }
     }
 
@@ -53,12 +54,7 @@ impl<E: ElementKind> Tensor<E> {
         &mut Arc::make_mut(&mut self.parts).meta
     }
 
-    /// Another handle to the same elements.
-    pub fn share(&self) -> Tensor<E> {
-        self.retyped()
-    }
-
-    /// Whether nobody else has a handle to the elements: no shared tensor, view, guard or export.
+    /// Whether nobody else has a handle to the elements: no clone, view, guard or export.
     /// A tensor that was lent, or came back from DLPack to be read only, does not ask who has the
     /// memory below.
     ///
@@ -215,28 +211,6 @@ impl<E: ElementKind> Tensor<E> {
         self.set_quantization(Some(quantization))?;
         Ok(self)
     }
-
-    /// The same tensor with its element type known at run time only.
-    pub fn to_dyn(&self) -> TensorDyn {
-        self.retyped()
-    }
-
-    /// The same tensor as one of `T`, which must be its element type.
-    ///
-    /// ```
-    /// use tenure_tensor::{DType, TensorDyn};
-    /// let t = TensorDyn::new(&[4], DType::F32, None, None)?;
-    /// t.typed::<f32>()?.map()?.as_mut_slice()[0] = 1.5;
-    /// assert!(t.typed::<u8>().is_err());
-    /// # Ok::<(), tenure_tensor::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::WrongElement`] if it is not.
-    pub fn typed<T: Element>(&self) -> Result<Tensor<T>> {
-        let (have, asked) = (self.dtype(), T::DTYPE);
-        if have == asked { Ok(self.retyped()) } else { Err(Error::WrongElement { have, asked }) }
-    }
 }
 
 fn is_integer(dtype: DType) -> bool {
@@ -261,20 +235,6 @@ impl<E: ElementKind> AsRef<Buffer> for Tensor<E> {
     }
 }
 
-impl<E: ElementKind> fmt::Debug for Tensor<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tensor")
-            .field("dtype", &self.dtype())
-            .field("shape", &self.shape())
-            .field("strides", &self.strides())
-            .field("memory", &self.memory())
-            .field("format", &self.format())
-            .field("name", &self.name())
-            .field("id", &self.buffer_identity().id())
-            .finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::any::Any;
@@ -289,7 +249,7 @@ mod tests {
         let mut tensor = Tensor::<u8>::image(16, 8, PixelFormat::Nv12, memory, None).unwrap();
         type Another = fn(&Tensor<u8>) -> Box<dyn Any>;
         let others: [Another; 6] = [
-            |tensor| Box::new(tensor.share()),
+            |tensor| Box::new(tensor.clone()),
             |tensor| Box::new(tensor.plane(1).unwrap()),
             |tensor| Box::new(tensor.map_read().unwrap()),
             |tensor| Box::new(tensor.buffer().clone()),

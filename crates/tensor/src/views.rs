@@ -47,7 +47,7 @@ impl<E: ElementKind> Tensor<E> {
         if self.parts.other_planes.is_empty() {
             self.cut(self.parts.meta.clone())
         } else {
-            Ok(self.share())
+            Ok(self.clone())
         }
     }
 
@@ -237,7 +237,7 @@ impl<E: ElementKind> Tensor<E> {
         if one_buffer {
             self.cut(meta)
         } else {
-            let mut view = self.share();
+            let mut view = self.clone();
             *view.meta_mut() = meta;
             Ok(view)
         }

@@ -6,7 +6,9 @@ use std::io::Write;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use tenure_memory::Error as MemoryError;
-use tenure_tensor::{DType, Error, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory};
+use tenure_tensor::{
+    DType, DynTensor, Error, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory,
+};
 
 const SHM: Option<TensorMemory> = Some(TensorMemory::Shm);
 
@@ -128,8 +130,8 @@ fn planes_in_several_memories() {
         frame.map_strided_read().map(drop).unwrap_err(),
         frame.clone_fd().map(drop).unwrap_err(),
         frame.index(0, 0).map(drop).unwrap_err(),
-        frame.share().set_row_stride(32).unwrap_err(),
-        frame.share().set_plane_offset(0).unwrap_err(),
+        frame.clone().set_row_stride(32).unwrap_err(),
+        frame.clone().set_plane_offset(0).unwrap_err(),
     ] {
         assert!(matches!(error, Error::SeveralBuffers { buffers: 2, .. }), "{error:?}");
         assert!(error.to_string().contains("plane()"), "{error}");

@@ -10,7 +10,8 @@ use dlpack_ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use proptest::prelude::*;
 use tenure_tensor::dlpack::{ExportRequest, Exported, Legacy, Managed, ManagedStruct, Versioned};
 use tenure_tensor::{
-    Buffer, DType, Layout, PixelFormat, Pool, Tensor, TensorDyn, TensorMemory, TensorRead,
+    Buffer, DType, DynTensor, Layout, PixelFormat, Pool, Tensor, TensorDyn, TensorMemory,
+    TensorRead,
 };
 
 #[path = "common/producer.rs"]
@@ -205,7 +206,7 @@ fn threads_lend_and_map_without_meeting() {
     let tensor = Tensor::<u8>::new(&[256], Some(TensorMemory::Mem), None).unwrap();
     thread::scope(|scope| {
         for n in 0..4u8 {
-            let tensor = tensor.share();
+            let tensor = tensor.clone();
             scope.spawn(move || {
                 let mut round = 0;
                 while round < TIMES {
@@ -236,21 +237,21 @@ fn threads_lend_and_map_without_meeting() {
 #[test]
 fn pools_get_memory_back_after_the_last_deleter() {
     let pool = Pool::new(tenure_memory::kind::allocator(TensorMemory::Mem).unwrap());
-    let first = Tensor::<u8>::new_in(&pool, &[4096], None).unwrap();
+    let first = Tensor::<u8>::builder(&[4096]).allocator(&pool).build().unwrap();
     let lent = first.to_dlpack().unwrap();
     let address = lent.tensor().data.addr();
     drop(first);
-    let second = Tensor::<u8>::new_in(&pool, &[4096], None).unwrap();
+    let second = Tensor::<u8>::builder(&[4096]).allocator(&pool).build().unwrap();
     assert_ne!(second.to_dlpack().unwrap().tensor().data.addr(), address);
     drop(lent);
-    let third = Tensor::<u8>::new_in(&pool, &[4096], None).unwrap();
+    let third = Tensor::<u8>::builder(&[4096]).allocator(&pool).build().unwrap();
     assert_eq!(third.to_dlpack().unwrap().tensor().data.addr(), address);
 }
 
 #[test]
 fn lazy_tensors_are_made_when_they_are_lent() {
     let pool = Arc::new(Pool::new(tenure_memory::kind::allocator(TensorMemory::Mem).unwrap()));
-    let lazy = Tensor::<f32>::lazy(pool, &[8], None).unwrap();
+    let lazy = Tensor::<f32>::builder(&[8]).allocator(&pool).lazy().build().unwrap();
     assert_eq!(lazy.dlpack_device().unwrap().device_type, 1);
     assert!(!lazy.buffer().is_placed());
     let lent = lazy.to_dlpack().unwrap();
@@ -261,7 +262,7 @@ fn lazy_tensors_are_made_when_they_are_lent() {
 
 #[test]
 fn images_are_arrays_to_others() {
-    let frame = Tensor::<u8>::image_with_stride(6, 4, PixelFormat::Rgb, 32, None, None).unwrap();
+    let frame = Tensor::<u8>::image_builder(6, 4, PixelFormat::Rgb).row_stride(32).build().unwrap();
     let lent = frame.to_dlpack().unwrap();
     // SAFETY: three dimensions.
     let strides = unsafe { *lent.tensor().strides.cast::<[i64; 3]>() };

@@ -8,8 +8,8 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
 use tenure_tensor::{
-    DType, PixelFormat, PlaneDescriptor, Region, Sharing, Tensor, TensorDyn, TensorMemory, receive,
-    send,
+    DType, DynTensor, PixelFormat, PlaneDescriptor, Region, Sharing, Tensor, TensorDyn,
+    TensorMemory, receive, send,
 };
 
 const DMA: Option<TensorMemory> = Some(TensorMemory::Dma);
@@ -31,13 +31,14 @@ fn a_tensor_without_a_wish_is_in_dma_memory() {
 fn images_have_the_same_rows_as_in_any_memory() {
     for format in PixelFormat::all() {
         let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
-        let image = TensorDyn::image(321, 97, format, dtype, None, DMA, None).unwrap();
+        let image = TensorDyn::image(321, 97, format, dtype, DMA, None).unwrap();
         let heap = TensorMemory::Mem;
-        let same = TensorDyn::image(321, 97, format, dtype, None, Some(heap), None).unwrap();
+        let same = TensorDyn::image(321, 97, format, dtype, Some(heap), None).unwrap();
         assert_eq!(image.image_layout(), same.image_layout(), "{format}");
         assert_eq!(image.map().unwrap().len(), same.map().unwrap().len(), "{format}");
         let stride = same.image_layout().unwrap().importable_stride().unwrap();
-        let padded = TensorDyn::image(321, 97, format, dtype, Some(stride), DMA, None).unwrap();
+        let padded = TensorDyn::image_builder(321, 97, format, dtype).row_stride(stride);
+        let padded = padded.memory(DMA).build().unwrap();
         let layout = padded.image_layout().unwrap();
         assert!(layout.planes().iter().all(|plane| plane.row_stride % 64 == 0), "{format}");
         assert_eq!(padded.effective_row_stride(), Some(stride), "{format}");
@@ -46,7 +47,8 @@ fn images_have_the_same_rows_as_in_any_memory() {
         image.copy_to_flat(&mut flat).unwrap();
         assert!(flat.iter().all(|byte| *byte == 0), "{format}");
     }
-    let given = Tensor::<u8>::image_with_stride(321, 97, PixelFormat::Rgb, 1000, DMA, None);
+    let given =
+        Tensor::<u8>::image_builder(321, 97, PixelFormat::Rgb).row_stride(1000).memory(DMA).build();
     assert_eq!(given.unwrap().row_stride(), Some(1000));
 }
 

@@ -70,6 +70,6 @@ fn refusals_are_kept() {
         assert!(refusal.error.to_string().contains("dma_heap"), "{}", refusal.error);
         // They are those of the choice: handles and views know them too.
         assert_eq!(t.slice(0, 0..10).unwrap().refusals().len(), t.refusals().len());
-        assert_eq!(t.share().refusals().len(), t.refusals().len());
+        assert_eq!(t.clone().refusals().len(), t.refusals().len());
     });
 }

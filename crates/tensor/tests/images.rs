@@ -2,10 +2,16 @@
 
 use tenure_layout::format::Arrangement;
 use tenure_tensor::{
-    Colour, DType, Error, PixelFormat, Quantization, Region, Tensor, TensorDyn, TensorMemory,
+    Colour, DType, DynTensor, Error, PixelFormat, Quantization, Region, Tensor, TensorDyn,
+    TensorMemory,
 };
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
+
+fn strided(width: usize, height: usize, format: PixelFormat, row_stride: usize) -> Tensor<u8> {
+    let image = Tensor::<u8>::image_builder(width, height, format).row_stride(row_stride);
+    image.memory(MEM).build().unwrap()
+}
 
 /// Every format; where a program runs a thousand times slower, one of each arrangement.
 fn formats() -> impl Iterator<Item = PixelFormat> {
@@ -18,7 +24,11 @@ fn dtype_of(format: PixelFormat) -> DType {
 }
 
 fn image(format: PixelFormat, width: usize, height: usize, stride: Option<usize>) -> TensorDyn {
-    TensorDyn::image(width, height, format, dtype_of(format), stride, MEM, None).unwrap()
+    TensorDyn::image_builder(width, height, format, dtype_of(format))
+        .row_stride(stride)
+        .memory(MEM)
+        .build()
+        .unwrap()
 }
 
 fn flat(tensor: &TensorDyn) -> Vec<u8> {
@@ -126,7 +136,7 @@ fn rows_are_put_apart() {
         let mut image = image(format, 6, 4, Some(64));
         assert_eq!((image.row_stride(), image.effective_row_stride()), (Some(64), Some(64)));
         let values: Vec<u8> = (0..image.flat_bytes()).map(|n| n as u8).collect();
-        let packed = TensorDyn::image(6, 4, format, dtype_of(format), None, MEM, None).unwrap();
+        let packed = TensorDyn::image(6, 4, format, dtype_of(format), MEM, None).unwrap();
         packed.map().unwrap().as_mut_slice().copy_from_slice(&values);
         image.copy_from(&packed).unwrap();
         assert_eq!(flat(&image), values, "{format}");
@@ -147,11 +157,18 @@ fn rows_are_put_apart() {
 
 #[test]
 fn strides_must_hold_whole_elements() {
-    let p010 = TensorDyn::image(6, 4, PixelFormat::P010, DType::U16, Some(13), MEM, None);
+    let p010 = TensorDyn::image_builder(6, 4, PixelFormat::P010, DType::U16)
+        .row_stride(13)
+        .memory(MEM)
+        .build();
     assert!(p010.unwrap_err().to_string().contains("multiple of 2"));
-    let i420 = TensorDyn::image(6, 4, PixelFormat::I420, DType::U8, Some(13), MEM, None);
+    let i420 = TensorDyn::image_builder(6, 4, PixelFormat::I420, DType::U8)
+        .row_stride(13)
+        .memory(MEM)
+        .build();
     assert!(i420.unwrap_err().to_string().contains("multiple of 2"));
-    let rgb = Tensor::<f32>::image_with_stride(5, 5, PixelFormat::Rgb, 61, MEM, None);
+    let rgb =
+        Tensor::<f32>::image_builder(5, 5, PixelFormat::Rgb).row_stride(61).memory(MEM).build();
     assert!(rgb.unwrap_err().to_string().contains("multiple of 4"));
 }
 
@@ -181,22 +198,22 @@ fn images_are_moved_in_their_buffer() {
     // Any tensor has a place.
     let small = Tensor::<u16>::new(&[1000], MEM, None).unwrap().slice(0, 10..20).unwrap();
     assert_eq!(small.plane_offset(), Some(20));
-    assert!(small.share().with_plane_offset(22).is_err(), "a view has no more than its bytes");
-    let before = small.share().with_plane_offset(0).unwrap_err().to_string();
+    assert!(small.clone().with_plane_offset(22).is_err(), "a view has no more than its bytes");
+    let before = small.clone().with_plane_offset(0).unwrap_err().to_string();
     assert!(before.contains("must be at least 20, where its bytes begin, got 0"), "{before}");
     assert_eq!(small.with_plane_offset(20).unwrap().plane_offset(), Some(20));
 }
 
 #[test]
 fn tight_rows_have_no_stride_and_the_first_byte_no_offset() {
-    let rgb = |stride| Tensor::<u8>::image_with_stride(10, 4, PixelFormat::Rgb, stride, MEM, None);
-    let (mut tight, padded) = (rgb(30).unwrap(), rgb(32).unwrap());
+    let rgb = |stride| strided(10, 4, PixelFormat::Rgb, stride);
+    let (mut tight, padded) = (rgb(30), rgb(32));
     assert_eq!((tight.row_stride(), padded.row_stride()), (None, Some(32)));
     assert_eq!(padded.with_row_stride(30).unwrap().row_stride(), None);
     tight.set_row_stride(30).unwrap();
     assert_eq!((tight.row_stride(), tight.effective_row_stride()), (None, Some(30)));
     // Odd pictures: chroma makes a row of luma longer than its samples.
-    let odd = Tensor::<u8>::image_with_stride(11, 5, PixelFormat::Nv12, 12, MEM, None).unwrap();
+    let odd = strided(11, 5, PixelFormat::Nv12, 12);
     assert_eq!((odd.row_stride(), odd.effective_row_stride()), (None, Some(12)));
     // From buffers, with and without a stride that is said.
     for (stride, expected) in [(None, None), (Some(30), None), (Some(31), Some(31))] {
@@ -214,7 +231,7 @@ fn tight_rows_have_no_stride_and_the_first_byte_no_offset() {
 
 #[test]
 fn views_say_their_own_stride_and_offset() {
-    let rgb = Tensor::<u8>::image_with_stride(10, 8, PixelFormat::Rgb, 32, MEM, None).unwrap();
+    let rgb = strided(10, 8, PixelFormat::Rgb, 32);
     let tile = rgb.view(Region::new(2, 3, 4, 4)).unwrap();
     assert_eq!((tile.row_stride(), tile.plane_offset()), (Some(32), Some(3 * 32 + 6)));
     let inner = tile.view(Region::new(1, 1, 2, 2)).unwrap();
@@ -237,7 +254,7 @@ fn views_say_their_own_stride_and_offset() {
 
 #[test]
 fn a_new_format_drops_the_stride_of_the_old_one() {
-    let rgba = || Tensor::<u8>::image_with_stride(10, 4, PixelFormat::Rgba, 64, MEM, None).unwrap();
+    let rgba = || strided(10, 4, PixelFormat::Rgba, 64);
     // The same format again, and one that the shape cannot have, change nothing.
     let mut frame = rgba().with_format(PixelFormat::Rgba).unwrap();
     assert_eq!(frame.row_stride(), Some(64));
@@ -296,7 +313,7 @@ fn colour_and_quantisation_travel() {
         frame.unsqueeze(0).unwrap(),
         frame.unsqueeze(0).unwrap().squeeze(0).unwrap(),
         frame.slice(2, 0..1).unwrap().broadcast_to(&[8, 8, 3]).unwrap(),
-        frame.share(),
+        frame.clone(),
         frame.to(MEM).unwrap(),
         frame.view(Region::new(2, 2, 4, 4)).unwrap().to(MEM).unwrap(),
     ];
@@ -305,7 +322,7 @@ fn colour_and_quantisation_travel() {
         assert_eq!(view.quantization(), Some(&per_tensor), "{view:?}");
     }
     // A description belongs to a handle: changing one leaves the others alone.
-    let mut other = frame.share();
+    let mut other = frame.clone();
     other.set_colour(None);
     other.set_quantization(None).unwrap();
     assert_eq!((other.colour(), frame.colour()), (None, Some(Colour::HD)));
@@ -338,7 +355,7 @@ fn scales_by_channel_travel() {
     let scales: Vec<f32> = (1..=8).map(|n| n as f32).collect();
     let grey = Tensor::<u8>::image(8, 6, PixelFormat::Grey, MEM, None).unwrap();
     let by_row = Quantization::per_axis(scales[..6].to_vec(), vec![], 0).unwrap();
-    let view = grey.share().with_quantization(by_row).unwrap().view(region).unwrap();
+    let view = grey.clone().with_quantization(by_row).unwrap().view(region).unwrap();
     assert_eq!(view.quantization().unwrap().scales(), &scales[2..5]);
     let by_column = Quantization::per_axis(scales.clone(), vec![], 1).unwrap();
     let view = grey.with_quantization(by_column).unwrap().view(region).unwrap();
@@ -370,7 +387,7 @@ fn batches_are_images_one_by_one() {
     for error in [
         batch.view(Region::new(0, 0, 2, 2)).map(drop).unwrap_err(),
         batch.plane(0).map(drop).unwrap_err(),
-        batch.share().set_row_stride(8).unwrap_err(),
+        batch.clone().set_row_stride(8).unwrap_err(),
     ] {
         assert!(error.to_string().contains("batch()"), "{error}");
     }

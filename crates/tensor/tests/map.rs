@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use tenure_tensor::{
-    DType, Error, PixelFormat, Region, Tensor, TensorDyn, TensorMap, TensorMemory,
+    DType, DynTensor, Error, PixelFormat, Region, Tensor, TensorDyn, TensorMap, TensorMemory,
 };
 
 #[path = "common/model.rs"]
@@ -13,6 +13,11 @@ mod model;
 use model::{indices, steps, walk};
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
+
+fn strided(width: usize, height: usize, format: PixelFormat, row_stride: usize) -> Tensor<u8> {
+    let image = Tensor::<u8>::image_builder(width, height, format).row_stride(row_stride);
+    image.memory(MEM).build().unwrap()
+}
 
 fn numbered(shape: &[usize]) -> Tensor<u32> {
     let values: Vec<u32> = (0..shape.iter().product::<usize>() as u32).collect();
@@ -141,7 +146,7 @@ proptest! {
         let formats: Vec<PixelFormat> =
             PixelFormat::all().filter(|format| format.accepts(DType::U8)).collect();
         let format = formats[number % formats.len()];
-        let image = Tensor::<u8>::image_with_stride(16, 12, format, 128, MEM, None).unwrap();
+        let image = strided(16, 12, format, 128);
         let region = Region::new(2 * x, 2 * y, 2 * width, 2 * height);
         let view = image.view(region).unwrap();
         image.map_span().unwrap().fill(1);
@@ -205,7 +210,7 @@ fn a_step_whose_span_is_the_whole_allocation_is_a_view() {
 
 #[test]
 fn a_padded_image_of_ones_own_has_its_span() {
-    let image = Tensor::<u8>::image_with_stride(10, 4, PixelFormat::Rgb, 64, MEM, None).unwrap();
+    let image = strided(10, 4, PixelFormat::Rgb, 64);
     let error = image.map().unwrap_err().to_string();
     assert!(error.contains("map_rows()") && error.contains("map_span()"), "{error}");
     image.map_span().unwrap().fill(7);
@@ -225,7 +230,7 @@ fn rows_are_those_of_the_pixels() {
     let rows = |tensor: &TensorDyn| {
         tensor.map_rows_read().map(|rows| (rows.len(), rows.row_len())).unwrap()
     };
-    let image = |format| TensorDyn::image(8, 6, format, DType::U8, Some(64), MEM, None).unwrap();
+    let image = |format| strided(8, 6, format, 64).to_dyn();
     assert_eq!(rows(&image(PixelFormat::Rgb)), (6, 24));
     assert_eq!(rows(&image(PixelFormat::Grey)), (6, 8));
     assert_eq!(rows(&image(PixelFormat::Yuyv)), (6, 16));

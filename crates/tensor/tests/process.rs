@@ -101,7 +101,7 @@ fn both_write_the_same_bytes() {
             let mut identity = None;
             while let Ok(tensor) = receive(&socket) {
                 // The same memory again, known again while somebody keeps it.
-                let kept = identity.get_or_insert_with(|| tensor.share());
+                let kept = identity.get_or_insert_with(|| tensor.clone());
                 assert_eq!(tensor.buffer_identity(), kept.buffer_identity());
                 assert_eq!(tensor.name(), Some("counted"));
                 let tensor = tensor.typed::<u32>().unwrap();
@@ -213,7 +213,7 @@ fn a_stream_of_frames_through_a_pool() {
             };
             let mut ids = std::collections::HashSet::new();
             for n in 0..50u8 {
-                let frame = Tensor::<u8>::new_in(&pool, &[100, 100], None).unwrap();
+                let frame = Tensor::<u8>::builder(&[100, 100]).allocator(&pool).build().unwrap();
                 // What the receiver may still look at is not given out again.
                 assert!(ids.insert(frame.buffer_identity().id()));
                 frame.map().unwrap().as_mut_slice().fill(n);

@@ -1,8 +1,8 @@
 //! What the first page of the manual shows, and what happens beside it.
 
 use tenure_tensor::{
-    Bool, DType, DeviceVendor, DlDevice, Error, LogicalMemorySpace, PixelFormat, Tensor, TensorDyn,
-    TensorMemory,
+    Bool, DType, DeviceVendor, DlDevice, DynTensor, Error, LogicalMemorySpace, PixelFormat, Tensor,
+    TensorDyn, TensorMemory,
 };
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
@@ -265,11 +265,11 @@ fn element_types_are_checked() {
 
 #[test]
 fn truth_values_survive_any_byte() {
-    let t = Tensor::<bool>::new(&[3], MEM, None).unwrap();
+    let t = Tensor::<Bool>::new(&[3], MEM, None).unwrap();
     t.to_dyn().map().unwrap().as_mut_slice().copy_from_slice(&[0, 1, 200]);
     assert_eq!(t.map_read().unwrap().as_slice(), [false, true, true]);
     t.map().unwrap().as_mut_slice()[0] = Bool::from(true);
-    t.fill(false).unwrap();
+    t.fill(Bool::from(false)).unwrap();
     assert_eq!(t.map_read().unwrap().as_slice(), [false; 3]);
 }
 

@@ -6,7 +6,7 @@ use tenure_plan::{
     BufferSpec, Lane, Options, Packer, Placement, Plan, PlannerMode, Schedule, Step, View, plan,
 };
 use tenure_tensor::realize::{RealizeError, ReplayError, realize, realize_in, replay};
-use tenure_tensor::{DType, Tensor, TensorDyn};
+use tenure_tensor::{DType, DynTensor, Tensor, TensorDyn};
 
 fn heap() -> &'static dyn Allocator {
     kind::allocator(TensorMemory::Mem).unwrap()
@@ -293,9 +293,16 @@ fn arenas_are_in_any_memory() {
 fn tensors(schedule: &Schedule) -> Vec<TensorDyn> {
     let lazy = |spec: &BufferSpec| {
         let name = format!("tensor {}", spec.name);
-        TensorDyn::lazy(std::sync::Arc::new(Heap), &[spec.bytes as usize], DType::U8, Some(&name))
+        lazy_in(Heap, spec.bytes as usize, Some(&name))
     };
-    schedule.buffers.iter().map(|spec| lazy(spec).unwrap()).collect()
+    schedule.buffers.iter().map(lazy).collect()
+}
+
+fn lazy_in(allocator: impl Allocator + 'static, bytes: usize, name: Option<&str>) -> TensorDyn {
+    let allocator = std::sync::Arc::new(allocator);
+    let shape = [bytes];
+    let tensor = TensorDyn::builder(&shape, DType::U8).allocator(&allocator).name(name);
+    tensor.lazy().build().unwrap()
 }
 
 #[test]
@@ -343,9 +350,7 @@ fn errors_name_the_tensor_and_the_buffer() {
         change(&mut all);
         realize(&schedule, &plan, &all).unwrap_err().to_string()
     };
-    let other = |bytes, name| {
-        TensorDyn::lazy(std::sync::Arc::new(Heap), &[bytes], DType::U8, name).unwrap()
-    };
+    let other = |bytes, name| lazy_in(Heap, bytes, name);
     assert_eq!(
         with(&|all| all[3] = other(7, Some("mine"))),
         "tensor \"mine\" for buffer \"c\" has 7 bytes, the schedule says 4096"
@@ -365,8 +370,7 @@ fn errors_name_the_tensor_and_the_buffer() {
                 unreachable!()
             }
         }
-        let shm = TensorDyn::lazy(std::sync::Arc::new(Other), &[4096], DType::U8, Some("shared"));
-        all[3] = shm.unwrap();
+        all[3] = lazy_in(Other, 4096, Some("shared"));
     });
     assert_eq!(
         words,

@@ -1,6 +1,8 @@
 //! Regions of images: the pixels of the rectangle, and nothing else.
 
-use tenure_tensor::{Buffer, DType, Error, PixelFormat, Region, Tensor, TensorDyn, TensorMemory};
+use tenure_tensor::{
+    Buffer, DType, DynTensor, Error, PixelFormat, Region, Tensor, TensorDyn, TensorMemory,
+};
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
 
@@ -13,7 +15,7 @@ fn formats() -> impl Iterator<Item = PixelFormat> {
 /// An image whose bytes all differ from their neighbours.
 fn numbered(format: PixelFormat, width: usize, height: usize) -> TensorDyn {
     let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
-    let image = TensorDyn::image(width, height, format, dtype, None, MEM, None).unwrap();
+    let image = TensorDyn::image(width, height, format, dtype, MEM, None).unwrap();
     for (n, byte) in image.map().unwrap().as_mut_slice().iter_mut().enumerate() {
         *byte = (n % 251) as u8;
     }

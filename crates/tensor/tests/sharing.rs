@@ -6,8 +6,8 @@ use std::os::unix::net::UnixStream;
 use tenure_memory::share::{self, Peer};
 use tenure_memory::{Error as MemoryError, MessageFault};
 use tenure_tensor::{
-    DType, Error, PixelFormat, Quantization, Sharing, Tensor, TensorDyn, TensorMemory, receive,
-    send,
+    DType, DynTensor, Error, PixelFormat, Quantization, Sharing, Tensor, TensorDyn, TensorMemory,
+    receive, send,
 };
 
 #[path = "common/cases.rs"]
@@ -147,7 +147,7 @@ fn descriptions_too_long_to_send_are_refused() {
     let tensor = tensor.with_quantization(quantization).unwrap();
     for kind in sockets::KINDS {
         let (here, there) = sockets::pair(kind);
-        let tensor = tensor.share();
+        let tensor = tensor.clone();
         let sender = std::thread::spawn(move || send(&here, &tensor, Sharing::ReadWrite));
         let got = receive(&there).unwrap();
         sender.join().unwrap().unwrap();

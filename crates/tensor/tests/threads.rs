@@ -5,7 +5,8 @@ use std::thread;
 
 use tenure_memory::kind::mem::Mem;
 use tenure_tensor::{
-    PixelFormat, StridedMap, StridedRead, Tensor, TensorDyn, TensorMap, TensorMemory, TensorRead,
+    Bool, PixelFormat, StridedMap, StridedRead, Tensor, TensorDyn, TensorMap, TensorMemory,
+    TensorRead,
 };
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
@@ -19,7 +20,7 @@ fn everything_is_send_and_sync() {
     check::<TensorDyn>();
     check::<TensorMap<f32>>();
     check::<TensorRead<u8>>();
-    check::<StridedMap<bool>>();
+    check::<StridedMap<Bool>>();
     check::<StridedRead<f32>>();
     check::<tenure_tensor::Error>();
     check::<tenure_tensor::Pool>();
@@ -126,7 +127,7 @@ fn tensors_are_dropped_where_nobody_expects_it() {
 #[test]
 fn a_lazy_tensor_is_allocated_once() {
     for _ in 0..if cfg!(miri) { 2 } else { 50 } {
-        let t = Tensor::<u8>::lazy(Arc::new(Mem), &[100], None).unwrap();
+        let t = Tensor::<u8>::builder(&[100]).allocator(&Arc::new(Mem)).lazy().build().unwrap();
         assert!(!t.buffer().is_placed());
         let addresses: Vec<usize> = thread::scope(|scope| {
             let all: Vec<_> = (0..THREADS)

@@ -214,7 +214,7 @@ fn a_view_reaches_nothing_beyond_itself() {
     let part = t.slice(0, 3..5).unwrap();
     assert_eq!((part.capacity_bytes(), part.buffer().start()), (80, 120));
     assert!(part.slice(0, 0..3).is_err() && part.buffer().slice(0..81).is_err());
-    assert!(part.share().configure_image(10, 3, tenure_tensor::PixelFormat::Grey, None).is_err());
+    assert!(part.clone().configure_image(10, 3, tenure_tensor::PixelFormat::Grey, None).is_err());
     // Between the elements of a column lie those of others, which others may write meanwhile.
     let column = t.slice(1, 2..3).unwrap();
     let _writer = column.map_strided().unwrap();

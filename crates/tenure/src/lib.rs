@@ -4,7 +4,7 @@
 //! ([`memory`]) and its layout ([`layout`]).
 //!
 //! ```
-//! use tenure::{DType, LogicalMemorySpace, PixelFormat, Tensor, TensorDyn, TensorMemory};
+//! use tenure::{DType, LogicalMemorySpace, PixelFormat, Tensor, DynTensor, TensorDyn, TensorMemory};
 //!
 //! let t = Tensor::<f32>::new(&[1, 3, 224, 224], None, None)?;
 //! println!("{} {}", t.memory(), t.space());
@@ -52,3 +52,5 @@ pub use tenure_plan as plan;
 #[cfg(feature = "stream")]
 pub use tenure_stream as stream;
 pub use tenure_tensor::*;
+
+pub mod prelude;

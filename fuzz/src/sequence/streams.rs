@@ -206,7 +206,7 @@ impl World {
         }
         let filled = &stream.slots[usize::from(number) % count];
         let held = Held {
-            tensor: filled.slot.share(),
+            tensor: filled.slot.clone(),
             shown: Shown::contiguous(1, &SHAPE, 0),
             writable: true,
             shadow: Rc::clone(&filled.shadow),
@@ -265,7 +265,7 @@ impl World {
             return;
         }
         let readable = held.allows(Access::KernelRead) == Expected::Ok;
-        let (tensor, shadow) = (held.tensor.share(), Rc::clone(&held.shadow));
+        let (tensor, shadow) = (held.tensor.clone(), Rc::clone(&held.shadow));
         let (shown, dtype) = (held.shown.clone(), held.tensor.dtype());
         let whole = 0..held.tensor.buffer().raw().expect("it exists").size();
         let Some(stream) = &mut self.stream else { return };
@@ -301,7 +301,7 @@ impl World {
     fn publish_copy(&mut self, number: u8) {
         let Some(held) = self.tensor(number) else { return };
         let (tensor, dtype, shape) =
-            (held.tensor.share(), held.tensor.dtype(), held.shown.shape.clone());
+            (held.tensor.clone(), held.tensor.dtype(), held.shown.shape.clone());
         let readable = held.allows(Access::KernelRead) == Expected::Ok;
         let bytes = held.shown.gather(&held.shadow.bytes.borrow());
         let Some(stream) = &mut self.stream else { return };

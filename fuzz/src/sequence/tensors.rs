@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tenure::memory::{Access, Allocator, Error as MemoryError, Pool, PoolLimits, kind};
-use tenure::{Error, Result, TensorDyn, TensorMemory};
+use tenure::{Error, Result, DynTensor, TensorDyn, TensorMemory};
 
 use super::ops::take;
 use super::{ELEMENTS, Expected, Held, PoolModel, TYPES, World};
@@ -41,13 +41,13 @@ impl World {
         let bytes = shape.iter().product::<usize>() * size;
         let fits = before.used_bytes + bytes <= limits.bytes;
         let answer = match lazy {
-            false => TensorDyn::new_in(pool, &shape, dtype, None),
+            false => TensorDyn::builder(&shape, dtype).allocator(pool).build(),
             true => {
-                let tensor = TensorDyn::lazy(Arc::new(pool.clone()), &shape, dtype, None);
+                let tensor = TensorDyn::builder(&shape, dtype).allocator(&Arc::new(pool.clone())).lazy().build();
                 let tensor = tensor.expect("no memory yet");
                 assert!(!tensor.buffer().is_placed() && pool.report() == before);
                 // A view that is made before there is memory follows it there.
-                let view = tensor.share();
+                let view = tensor.clone();
                 let answer = tensor.buffer().ensure();
                 assert_eq!(view.buffer().is_placed(), answer.is_ok());
                 answer.map(|()| tensor).map_err(Error::from)
@@ -121,7 +121,7 @@ impl World {
 
     pub(super) fn share(&mut self, number: u8) {
         let Some(held) = self.tensor(number) else { return };
-        let (tensor, shown) = (held.tensor.share(), held.shown.clone());
+        let (tensor, shown) = (held.tensor.clone(), held.shown.clone());
         self.viewed(number, Ok(tensor), Some(shown));
     }
 

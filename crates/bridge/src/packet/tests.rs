@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use tenure_layout::{Colour, DType, ImageLayout, PixelFormat, Quantization};
-use tenure_tensor::TensorDyn;
+use tenure_tensor::{DynTensor, TensorDyn};
 
 use super::*;
 use crate::{Compression, pack, unpack};
@@ -20,7 +20,7 @@ fn head(tensor: &TensorDyn) -> Head {
 }
 
 fn picture(format: PixelFormat, width: usize, height: usize) -> TensorDyn {
-    TensorDyn::image(width, height, format, DType::U8, None, None, None).unwrap()
+    TensorDyn::image(width, height, format, DType::U8, None, None).unwrap()
 }
 
 fn formats() -> impl Strategy<Value = PixelFormat> {
@@ -38,11 +38,12 @@ fn tensors() -> impl Strategy<Value = TensorDyn> {
         "no such picture",
         |(format, dtype, width, height, gap)| {
             // Rows with gaps where the format can have them.
-            let stride = ImageLayout::new(format, dtype, width, height, None).ok()?.row_stride();
+            let stride = ImageLayout::new(width, height, format, dtype, None).ok()?.row_stride();
             let stride = (gap > 0).then(|| (stride + gap * 16).next_multiple_of(16));
-            let made = TensorDyn::image(width, height, format, dtype, stride, None, None);
+            let made =
+                TensorDyn::image_builder(width, height, format, dtype).row_stride(stride).build();
             let mut tensor =
-                made.or_else(|_| TensorDyn::image(width, height, format, dtype, None, None, None));
+                made.or_else(|_| TensorDyn::image(width, height, format, dtype, None, None));
             if let Ok(tensor) = &mut tensor {
                 tensor.set_colour(Some(Colour::HD));
             }
@@ -88,7 +89,7 @@ proptest! {
         let there = match &head.description.image {
             Some(image) => {
                 let (format, width, height) = (image.format, image.width, image.height);
-                TensorDyn::image(width, height, format, dtype, None, None, None).unwrap()
+                TensorDyn::image(width, height, format, dtype, None, None).unwrap()
             }
             None => TensorDyn::new(shape, dtype, None, None).unwrap(),
         };
@@ -264,7 +265,7 @@ fn photographs_stay_close() {
         (PixelFormat::Yuyv, DType::U8),
     ];
     for (format, dtype) in whole {
-        let tensor = TensorDyn::image(8, 8, format, dtype, None, None, None).unwrap();
+        let tensor = TensorDyn::image(8, 8, format, dtype, None, None).unwrap();
         let mut head = head(&tensor);
         let body = pack(&tensor, &mut head, Compression::Jpeg { quality: 90 }).unwrap();
         assert_eq!((head.encoding, body.len()), (Encoding::Plain, head.bytes));
@@ -282,8 +283,8 @@ impl Slope for TensorDyn {
         grey.map().unwrap().as_mut_slice().iter_mut().enumerate().for_each(|(at, byte)| {
             *byte = 40 + (at % 64) as u8 * 2;
         });
-        let mut into = self.share();
+        let into = self.clone();
         let processor = tenure_image::ImageProcessor::new().unwrap();
-        processor.convert(&grey, &mut into, &tenure_image::Convert::new()).unwrap();
+        processor.convert(&grey, &into, &tenure_image::Convert::new()).unwrap();
     }
 }

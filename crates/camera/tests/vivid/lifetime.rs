@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_camera::{Camera, Error, Frame, FrameMemory, Wanted};
 use tenure_memory::kind::dma::Dma;
-use tenure_tensor::{DType, PixelFormat, TensorDyn};
+use tenure_tensor::{DType, DynTensor, PixelFormat, TensorDyn};
 
 use crate::{alone, mappings, open_descriptors, path, single, take};
 
@@ -34,7 +34,7 @@ fn everything_may_be_dropped_in_any_order() {
         camera.negotiate(&wanted).unwrap();
         let mut stream = camera.stream().unwrap();
         let frame = take(&mut stream);
-        let view = frame.share();
+        let view = frame.clone();
         let guard = view.map_read().unwrap();
         let value = guard.as_slice()[100];
         let (mut camera, mut stream) = (Some(camera), Some(stream));

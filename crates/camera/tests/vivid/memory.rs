@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure_camera::{Error, FourCc, FrameMemory, Wanted};
 use tenure_memory::kind::dma::{Dma, Source};
 use tenure_memory::{Allocator, Buffer, Request, TensorMemory};
-use tenure_tensor::{DType, PixelFormat, TensorDyn};
+use tenure_tensor::{DType, DynTensor, PixelFormat, TensorDyn};
 
 use crate::{alone, check_planes, mappings, open, open_descriptors, single, take};
 
@@ -99,7 +99,11 @@ fn tensors_of_the_program_are_captured_into() {
     let image = || {
         let stride = Some(mode.planes[0].row_stride);
         let memory = Some(TensorMemory::Dma);
-        TensorDyn::image(640, 360, PixelFormat::Nv12, DType::U8, stride, memory, None).unwrap()
+        TensorDyn::image_builder(640, 360, PixelFormat::Nv12, DType::U8)
+            .row_stride(stride)
+            .memory(memory)
+            .build()
+            .unwrap()
     };
     let ours: Vec<TensorDyn> = (0..4).map(|_| image()).collect();
     let held = ours[0].map_read().unwrap();

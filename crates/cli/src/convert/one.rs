@@ -49,9 +49,9 @@ pub(super) fn convert(
     ending: Ending,
 ) -> Result<Done, Problem> {
     let source = source::read(input, options.from)?;
-    let (convert, mut target) = recipe.prepare(&source, ending)?;
+    let (convert, target) = recipe.prepare(&source, ending)?;
     let engine = processor.engine(&source, &target, &convert)?;
-    let placement = processor.convert(&source, &mut target, &convert)?;
+    let placement = processor.convert(&source, &target, &convert)?;
     let bytes = target::write(output, ending, &target, options.quality)?;
     Ok(Done::new((input, &source), (output, &target), bytes, engine, &placement))
 }

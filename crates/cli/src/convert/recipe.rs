@@ -1,9 +1,7 @@
 //! What the options mean for one picture: the conversion, and the tensor it goes into.
 
-use tenure::image::{
-    Convert, EngineKind, Fit, ImageProcessor, ImageProcessorConfig, Normalize, Rotation,
-};
-use tenure::{Colour, DType, PixelFormat, TensorDyn, TensorMemory};
+use tenure::image::{Convert, EngineKind, Fit, ImageProcessor, Normalize, Rotation};
+use tenure::{Colour, DType, DynTensor, PixelFormat, TensorDyn, TensorMemory};
 
 use super::target::Ending;
 use super::words::{FitWord, Flip, NormalizeWord};
@@ -54,20 +52,20 @@ impl Recipe<'_> {
             Some(Flip::Vertical) => (false, true),
             Some(Flip::Both) => (true, true),
         };
-        let mut convert = Convert::new()
-            .with_fit(fit)
-            .with_filter(options.filter)
-            .with_normalize(normalize)
-            .with_rotation(Rotation::from_degrees(options.rotate)?)
-            .with_flips(horizontal, vertical);
-        convert.crop = options.crop;
+        let convert = Convert::new()
+            .crop(options.crop)
+            .fit(fit)
+            .filter(options.filter)
+            .normalize(normalize)
+            .rotation(Rotation::from_degrees(options.rotate)?)
+            .flips(horizontal, vertical);
         Ok(Recipe { options, convert, dtype })
     }
 
     /// A processor that works as asked for, with so many threads.
     pub(super) fn processor(&self, threads: Option<usize>) -> Result<ImageProcessor, Problem> {
         let engines = self.options.engine.map(|engine| vec![engine]);
-        Ok(ImageProcessor::with_config(&ImageProcessorConfig { engines, threads })?)
+        Ok(ImageProcessor::builder().engines(engines).threads(threads).build()?)
     }
 
     /// One with the engines that `processor` does not try, unless they are asked for.
@@ -77,8 +75,8 @@ impl Recipe<'_> {
             Some(_) => vec![],
             None => EngineKind::all().filter(|kind| !tried(kind)).collect(),
         };
-        let config = ImageProcessorConfig { engines: Some(engines), threads: Some(1) };
-        Ok(ImageProcessor::with_config(&config)?)
+        let config = ImageProcessor::builder().engines(engines).threads(1);
+        Ok(config.build()?)
     }
 
     /// The same as [`Recipe::processor`] with as many threads as were asked for.
@@ -104,7 +102,7 @@ impl Recipe<'_> {
         });
         // What is said is how luma is read; of what has none, how it is written.
         let reads_luma = from.is_yuv() || from == PixelFormat::Grey;
-        convert.colour = said.filter(|_| reads_luma);
+        convert = convert.colour(said.filter(|_| reads_luma));
         let colour = match format {
             PixelFormat::Grey => said.filter(|_| !reads_luma),
             _ => said.or(source.colour()).filter(|_| format.is_yuv()),
@@ -123,7 +121,7 @@ impl Recipe<'_> {
         let Wanted { convert, format, dtype, width, height, colour } =
             self.wanted(source, ending.has_alpha());
         let heap = Some(TensorMemory::Mem);
-        let mut target = TensorDyn::image(width, height, format, dtype, None, heap, None)?;
+        let mut target = TensorDyn::image(width, height, format, dtype, heap, None)?;
         target.set_colour(colour);
         Ok((convert, target))
     }
@@ -134,8 +132,9 @@ impl Recipe<'_> {
             return (to.width as usize, to.height as usize);
         }
         let whole = (source.width().unwrap_or(0), source.height().unwrap_or(0));
-        let (width, height) = self.convert.crop.map_or(whole, |crop| (crop.width, crop.height));
-        match self.convert.rotation {
+        let (width, height) =
+            self.convert.get_crop().map_or(whole, |crop| (crop.width, crop.height));
+        match self.convert.get_rotation() {
             Rotation::None | Rotation::Half => (width, height),
             Rotation::Quarter | Rotation::ThreeQuarters => (height, width),
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tenure::image::{self, codec};
 use tenure::layout::order;
-use tenure::{DType, ImageLayout, PixelFormat, TensorDyn, TensorMemory, files};
+use tenure::{DType, DynTensor, ImageLayout, PixelFormat, TensorDyn, TensorMemory, files};
 
 use super::words::RawFrame;
 use super::{Problem, camera};
@@ -120,12 +120,12 @@ fn layout(frame: RawFrame) -> Result<ImageLayout, Problem> {
     let RawFrame { format, size } = frame;
     let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
     let (width, height) = (size.width as usize, size.height as usize);
-    Ok(ImageLayout::new(format, dtype, width, height, None).map_err(tenure::Error::from)?)
+    Ok(ImageLayout::new(width, height, format, dtype, None).map_err(tenure::Error::from)?)
 }
 
 fn blank(like: &ImageLayout) -> Result<TensorDyn, Problem> {
     let (width, height, format) = (like.width(), like.height(), like.format());
-    Ok(TensorDyn::image(width, height, format, like.dtype(), None, HEAP, None)?)
+    Ok(TensorDyn::image(width, height, format, like.dtype(), HEAP, None)?)
 }
 
 fn wrong_size(path: &Path, frame: RawFrame, have: usize, need: usize) -> Problem {

@@ -67,6 +67,7 @@ fn gather<T: Element>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tenure::DynTensor;
 
     #[test]
     fn what_is_no_number_is_counted_apart() {

@@ -161,7 +161,7 @@ impl<'a> Inputs<'a> {
             other => {
                 let wanted = self.recipe.wanted(picture, true);
                 let Wanted { format, dtype, width, height, colour, .. } = wanted;
-                let mut spec = Spec::image_of(format, dtype, width, height, None)?;
+                let mut spec = Spec::image_of(width, height, format, dtype, None)?;
                 if let Some(colour) = colour {
                     spec = spec.with_colour(colour);
                 }
@@ -169,8 +169,8 @@ impl<'a> Inputs<'a> {
             }
         };
         let slot = self.publisher.claim_as(spec)?;
-        let mut target = slot.tensor().share();
-        let placement = self.processor.convert(picture, &mut target, &wanted.convert)?;
+        let target = slot.tensor().clone();
+        let placement = self.processor.convert(picture, &target, &wanted.convert)?;
         drop(target);
         Ok((slot, placement))
     }

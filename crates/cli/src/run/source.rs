@@ -112,9 +112,9 @@ fn decode(bytes: &[u8], frames: &mut Publisher) -> Result<Result<Slot, image::Er
         Ok(head) => head,
         Err(cause) => return Ok(Err(cause)),
     };
-    let spec = Spec::image_of(head.format, DType::U8, head.width, head.height, None)?;
+    let spec = Spec::image_of(head.width, head.height, head.format, DType::U8, None)?;
     let slot = frames.claim_as(&spec)?;
-    let mut target = slot.tensor().share();
+    let mut target = slot.tensor().clone();
     let decoded = codec::decode_into(bytes, &mut target);
     drop(target);
     Ok(decoded.map(|()| slot))

@@ -4,9 +4,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
-use tenure::image::{Convert, Filter, ImageProcessor, ImageProcessorConfig, codec};
+use tenure::image::{Convert, Filter, ImageProcessor, codec};
 use tenure::stream::Frame;
-use tenure::{DType, PixelFormat, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, PixelFormat, TensorDyn, TensorMemory};
 
 use super::elements::{Elements, Values};
 use crate::{clock, copied};
@@ -75,8 +75,8 @@ fn said(error: impl std::fmt::Display) -> String {
 impl Painter {
     /// With one thread: looking is not to disturb those who work.
     pub(super) fn new() -> Result<Painter, String> {
-        let config = ImageProcessorConfig { engines: None, threads: Some(1) };
-        let processor = ImageProcessor::with_config(&config).map_err(said)?;
+        let config = ImageProcessor::builder().threads(1);
+        let processor = config.build().map_err(said)?;
         Ok(Painter { processor, turn: Mutex::new(()) })
     }
 
@@ -104,13 +104,12 @@ impl Painter {
         let (width, height) = fitting(layout.width(), layout.height());
         let heap = Some(TensorMemory::Mem);
         let rgb = PixelFormat::Rgb;
-        let mut target =
-            TensorDyn::image(width, height, rgb, DType::U8, None, heap, None).map_err(said)?;
+        let target = TensorDyn::image(width, height, rgb, DType::U8, heap, None).map_err(said)?;
         let bytes = matches!(tensor.dtype(), DType::U8)
             || (tensor.dtype() == DType::U16 && layout.format() == PixelFormat::P010);
         let values = if bytes {
-            let convert = Convert::new().with_filter(Filter::Area);
-            self.processor.convert(tensor, &mut target, &convert).map_err(said)?;
+            let convert = Convert::new().filter(Filter::Area);
+            self.processor.convert(tensor, &target, &convert).map_err(said)?;
             let pixels = target.map_read().map_err(said)?;
             Values::of(pixels.as_slice().iter().map(|byte| f64::from(*byte)))
         } else {

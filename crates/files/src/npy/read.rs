@@ -2,7 +2,7 @@
 //! in the order of their indices (versions 1 to 3). Nothing is allocated before the header agrees
 //! with the number of bytes that are there.
 
-use tenure_tensor::{DType, TensorDyn, TensorMemory};
+use tenure_tensor::{DType, DynTensor, TensorDyn, TensorMemory};
 
 use crate::order::{Order, reverse};
 use crate::source::{self, Source};

@@ -2,7 +2,7 @@
 #![expect(clippy::indexing_slicing, reason = "a wrong index is a failed test")]
 
 use tenure_memory::Access;
-use tenure_tensor::{Bool, PixelFormat, TensorDyn, TensorMemory};
+use tenure_tensor::{Bool, DynTensor, PixelFormat, TensorDyn, TensorMemory};
 
 use super::*;
 
@@ -102,8 +102,12 @@ fn images_have_no_padding() {
     for format in PixelFormat::all() {
         let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
         let mem = Some(TensorMemory::Mem);
-        let padded = TensorDyn::image(6, 4, format, dtype, Some(64), mem, None).unwrap();
-        let tight = TensorDyn::image(6, 4, format, dtype, None, mem, None).unwrap();
+        let padded = TensorDyn::image_builder(6, 4, format, dtype)
+            .row_stride(64)
+            .memory(mem)
+            .build()
+            .unwrap();
+        let tight = TensorDyn::image(6, 4, format, dtype, mem, None).unwrap();
         for plane in 0..padded.plane_count() {
             let samples = padded.plane(plane).unwrap();
             let mut rows = samples.map_rows().unwrap();
@@ -133,7 +137,7 @@ fn planes_in_several_buffers_are_one_array() {
 #[test]
 fn odd_sizes_have_the_shape_of_their_format() {
     let mem = Some(TensorMemory::Mem);
-    let t = TensorDyn::image(5, 3, PixelFormat::Nv12, DType::U8, None, mem, None).unwrap();
+    let t = TensorDyn::image(5, 3, PixelFormat::Nv12, DType::U8, mem, None).unwrap();
     let file = written(&t);
     let (head, elements) = parts(&file);
     assert!(head.contains("(5, 6)"), "{head}");

@@ -40,5 +40,5 @@ pub(crate) fn part<E: tenure_tensor::ElementKind>(
     ranges
         .iter()
         .enumerate()
-        .fold(tensor.share(), |part, (axis, range)| part.slice(axis, range.clone()).unwrap())
+        .fold(tensor.clone(), |part, (axis, range)| part.slice(axis, range.clone()).unwrap())
 }

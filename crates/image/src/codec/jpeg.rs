@@ -2,7 +2,7 @@
 
 use tenure_layout::{DType, PixelFormat};
 use tenure_memory::TensorMemory;
-use tenure_tensor::TensorDyn;
+use tenure_tensor::{DynTensor, TensorDyn};
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::DecodeErrors;
 use zune_jpeg::zune_core::bytestream::ZCursor;
@@ -82,7 +82,7 @@ pub(super) fn decode_into(bytes: &[u8], head: Head, target: &TensorDyn) -> Resul
         return Ok(true);
     }
     let heap = Some(TensorMemory::Mem);
-    let tight = TensorDyn::image(head.width, head.height, format, DType::U8, None, heap, None)?;
+    let tight = TensorDyn::image(head.width, head.height, format, DType::U8, heap, None)?;
     let mut between = RowsMut::new(&tight)?;
     if let Some(all) = between.together() {
         decoder.decode_into(all).map_err(wrong)?;

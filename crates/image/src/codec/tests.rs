@@ -6,7 +6,11 @@ use ::png::{BitDepth, ColorType, Encoder};
 /// A picture with edges and colours, smooth enough for JPEG.
 fn picture(width: usize, height: usize, format: PixelFormat, stride: Option<usize>) -> TensorDyn {
     let heap = Some(TensorMemory::Mem);
-    let t = TensorDyn::image(width, height, format, DType::U8, stride, heap, None).unwrap();
+    let t = TensorDyn::image_builder(width, height, format, DType::U8)
+        .row_stride(stride)
+        .memory(heap)
+        .build()
+        .unwrap();
     let channels = format.channels();
     for (y, row) in rows::RowsMut::new(&t).unwrap().iter_mut().enumerate() {
         for (x, pixel) in row.chunks_mut(channels).enumerate() {
@@ -134,11 +138,11 @@ fn other_destinations_are_converted_to() {
             (PixelFormat::Nv12, DType::U8),
             (PixelFormat::Grey, DType::U8),
         ] {
-            let mut into = TensorDyn::image(20, 10, format, dtype, None, None, None).unwrap();
+            let mut into = TensorDyn::image(20, 10, format, dtype, None, None).unwrap();
             decode_into(&file, &mut into).unwrap();
             assert_eq!(into.colour(), format.is_yuv().then_some(Colour::JPEG));
-            let mut expected = TensorDyn::image(20, 10, format, dtype, None, None, None).unwrap();
-            processor().unwrap().convert(&natural, &mut expected, &Convert::new()).unwrap();
+            let expected = TensorDyn::image(20, 10, format, dtype, None, None).unwrap();
+            processor().unwrap().convert(&natural, &expected, &Convert::new()).unwrap();
             let close = |a: &u8, b: &u8| a.abs_diff(*b) <= 2 || dtype == DType::F32;
             let (a, b) = (into.map_read().unwrap(), expected.map_read().unwrap());
             assert!(a.as_slice().iter().zip(b.as_slice()).all(|(a, b)| close(a, b)), "{format}");
@@ -198,22 +202,22 @@ fn saved_files_are_whole() {
     let t = picture(30, 20, PixelFormat::Rgb, None);
     for name in ["a.png", "a.JPG", "a.jpeg"] {
         let path = folder.path().join(name);
-        let bytes = save(&t, &path).unwrap();
+        let bytes = save(&path, &t).unwrap();
         assert_eq!(bytes, std::fs::metadata(&path).unwrap().len());
-        assert_eq!(read_file(&path, None).unwrap().width(), Some(30));
+        assert_eq!(open_in(&path, None).unwrap().width(), Some(30));
     }
     let path = folder.path().join("a.png");
     let before = std::fs::read(&path).unwrap();
     // Somebody writes it: nothing is saved, and the file stays.
     let map = t.map().unwrap();
-    assert!(save(&t, &path).is_err());
+    assert!(save(&path, &t).is_err());
     drop(map);
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    let error = save(&t, &folder.path().join("a.gif")).unwrap_err().to_string();
+    let error = save(&folder.path().join("a.gif"), &t).unwrap_err().to_string();
     assert!(error.contains("a.gif") && error.contains(".png"), "{error}");
-    let error = save(&t, &folder.path().join("none/a.png")).unwrap_err().to_string();
+    let error = save(&folder.path().join("none/a.png"), &t).unwrap_err().to_string();
     assert!(error.contains("none/a.png cannot be written"), "{error}");
-    let error = read_file(&folder.path().join("b.png"), None).unwrap_err().to_string();
+    let error = open_in(&folder.path().join("b.png"), None).unwrap_err().to_string();
     assert!(error.contains("b.png cannot be read"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
 }

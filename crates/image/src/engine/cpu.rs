@@ -59,7 +59,7 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    /// `threads` as in [`crate::ImageProcessorConfig::threads`].
+    /// `threads` as in [`crate::ImageProcessorBuilder::threads`].
     pub(crate) fn new(threads: Option<usize>) -> Result<Cpu> {
         let name = env::var_os(KERNELS).filter(|name| !name.is_empty());
         let name = name.as_ref().map(|name| name.to_string_lossy());

@@ -4,16 +4,13 @@
 use half::{bf16, f16};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use tenure_image::{
-    Convert, EngineKind, Filter, Fit, ImageProcessor, ImageProcessorConfig, Normalize, Rotation,
-    Siting,
-};
+use tenure_image::{Convert, EngineKind, Filter, Fit, ImageProcessor, Normalize, Rotation, Siting};
 use tenure_layout::{Colour, DType, PixelFormat, Region};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 pub(crate) fn processor(kind: EngineKind, threads: usize) -> ImageProcessor {
-    let config = ImageProcessorConfig { engines: Some(vec![kind]), threads: Some(threads) };
-    ImageProcessor::with_config(&config).unwrap()
+    let config = ImageProcessor::builder().engines(vec![kind]).threads(threads);
+    config.build().unwrap()
 }
 
 pub(crate) fn image(
@@ -22,14 +19,16 @@ pub(crate) fn image(
     dtype: DType,
     padding: usize,
 ) -> TensorDyn {
-    let packed =
-        TensorDyn::image(width, height, format, dtype, None, Some(TensorMemory::Mem), None);
+    let packed = TensorDyn::image(width, height, format, dtype, Some(TensorMemory::Mem), None);
     let packed = packed.unwrap();
     if padding == 0 {
         return packed;
     }
     let stride = packed.effective_row_stride().unwrap() + padding * 16;
-    TensorDyn::image(width, height, format, dtype, Some(stride), Some(TensorMemory::Mem), None)
+    TensorDyn::image_builder(width, height, format, dtype)
+        .row_stride(stride)
+        .memory(TensorMemory::Mem)
+        .build()
         .unwrap()
 }
 
@@ -160,18 +159,15 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
                             (true, false) => normalize.quantized(1.0 / 50.0, 3),
                             _ => normalize,
                         };
-                        let convert = Convert {
-                            crop,
-                            into,
-                            fit,
-                            rotation: Rotation::from_degrees(turn.0 * 90).unwrap(),
-                            flip_horizontal: turn.1,
-                            flip_vertical: turn.2,
-                            filter,
-                            siting,
-                            normalize,
-                            ..Convert::new()
-                        };
+                        let convert = Convert::new()
+                            .crop(crop)
+                            .into(into)
+                            .fit(fit)
+                            .rotation(Rotation::from_degrees(turn.0 * 90).unwrap())
+                            .flips(turn.1, turn.2)
+                            .filter(filter)
+                            .siting(siting)
+                            .normalize(normalize);
                         Case {
                             source: (from, source, pad_source),
                             target: (to, target, dtype, pad_target),
@@ -190,9 +186,9 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
 /// floats are, as the documentation of the crate has it.
 pub(crate) fn tolerance(dtype: DType, convert: &Convert, value: f64, codes: f64) -> f64 {
     // What a code is after the normalisation, where that is most.
-    let least = convert.normalize.std.into_iter().fold(f32::INFINITY, f32::min);
-    let code = (f64::from(convert.normalize.scale) / f64::from(least)).abs();
-    let float = match convert.filter {
+    let least = convert.get_normalize().std.into_iter().fold(f32::INFINITY, f32::min);
+    let code = (f64::from(convert.get_normalize().scale) / f64::from(least)).abs();
+    let float = match convert.get_filter() {
         _ if codes <= 1.0 && code >= 0.5 => 0.5 * code,
         _ if codes <= 1.0 => f64::min(0.5 * code, f64::max(0.002, 0.02 * code)),
         Filter::Bicubic | Filter::Lanczos3 => 0.5 * code,
@@ -229,12 +225,11 @@ pub(crate) fn check_with(
     paint(&source, case.paint.0, case.paint.1);
     source.set_colour(case.colour);
     let (to, format, dtype, padding) = case.target;
-    let (mut expected, mut result) =
-        (image(to, format, dtype, padding), make(to, format, dtype, padding));
+    let (expected, result) = (image(to, format, dtype, padding), make(to, format, dtype, padding));
     paint(&expected, 99, 3);
     paint(&result, 99, 3);
-    let placement = reference.convert(&source, &mut expected, &case.convert);
-    match (placement, processor.convert(&source, &mut result, &case.convert)) {
+    let placement = reference.convert(&source, &expected, &case.convert);
+    match (placement, processor.convert(&source, &result, &case.convert)) {
         (Ok(a), Ok(b)) => prop_assert_eq!(a, b),
         (Err(a), Err(b)) => {
             prop_assert_eq!(a.to_string(), b.to_string());

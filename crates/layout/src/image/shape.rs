@@ -19,7 +19,7 @@ impl ImageLayout {
         let refuse =
             || Error::NotThisFormat { shape: shape.into(), format, expected: format.shape_words() };
         let (width, height) = size_of(format, shape).ok_or_else(refuse)?;
-        ImageLayout::new(format, dtype, width, height, row_stride)
+        ImageLayout::new(width, height, format, dtype, row_stride)
     }
 
     /// The layout of a tensor that holds this image in one buffer.
@@ -57,7 +57,7 @@ impl ImageLayout {
             _ if !self.planes_follow() => self.plane_layout(0),
             Arrangement::LumaChroma => {
                 let rows = rows_of_all_planes(format, height).unwrap_or(height);
-                let minimum = ImageLayout::new(format, self.dtype(), width, height, None)?;
+                let minimum = ImageLayout::new(width, height, format, self.dtype(), None)?;
                 let lines_up = stride == minimum.row_stride()
                     || self.planes().iter().all(|plane| plane.row_stride == stride);
                 let columns = if lines_up { minimum.row_stride() } else { stride } / size;

@@ -20,7 +20,7 @@ fn sample_bytes(image: &ImageLayout) -> Vec<usize> {
 #[test]
 fn known_sizes() {
     let bytes = |format, dtype, width, height| {
-        ImageLayout::new(format, dtype, width, height, None).unwrap().packed_bytes()
+        ImageLayout::new(width, height, format, dtype, None).unwrap().packed_bytes()
     };
     assert_eq!(bytes(PixelFormat::Rgb, DType::U8, 640, 480), 640 * 480 * 3);
     assert_eq!(bytes(PixelFormat::Nv12, DType::U8, 1920, 1080), 1920 * 1080 * 3 / 2);
@@ -35,7 +35,7 @@ fn known_sizes() {
 #[test]
 fn strides_of_chroma_follow_luma() {
     let strides = |format| -> Vec<usize> {
-        let image = ImageLayout::new(format, DType::U8, 10, 4, Some(64)).unwrap();
+        let image = ImageLayout::new(10, 4, format, DType::U8, Some(64)).unwrap();
         image.planes().iter().map(|plane| plane.row_stride).collect()
     };
     assert_eq!(strides(PixelFormat::Nv12), [64, 64]);
@@ -47,23 +47,23 @@ fn strides_of_chroma_follow_luma() {
 #[test]
 fn bad_geometry_is_refused() {
     let new = ImageLayout::new;
-    assert!(matches!(new(PixelFormat::Rgb, DType::U8, 0, 4, None), Err(Error::EmptyImage { .. })));
+    assert!(matches!(new(0, 4, PixelFormat::Rgb, DType::U8, None), Err(Error::EmptyImage { .. })));
     assert!(matches!(
-        new(PixelFormat::Rgb, DType::U8, 10, 4, Some(29)),
+        new(10, 4, PixelFormat::Rgb, DType::U8, Some(29)),
         Err(Error::StrideTooShort { stride: 29, minimum: 30 })
     ));
     assert!(matches!(
-        new(PixelFormat::I420, DType::U8, 10, 4, Some(33)),
+        new(10, 4, PixelFormat::I420, DType::U8, Some(33)),
         Err(Error::StrideNotMultiple { multiple: 2, .. })
     ));
     assert!(matches!(
-        new(PixelFormat::P010, DType::U16, 10, 4, Some(33)),
+        new(10, 4, PixelFormat::P010, DType::U16, Some(33)),
         Err(Error::StrideNotMultiple { multiple: 2, .. })
     ));
-    assert!(new(PixelFormat::Rgba, DType::U8, usize::MAX / 2, 4, None).is_err());
-    assert!(new(PixelFormat::Rgba, DType::U8, 4, usize::MAX / 8, None).is_err());
-    assert!(new(PixelFormat::Nv12, DType::U8, 4, 4, Some(usize::MAX / 2)).is_err());
-    assert!(new(PixelFormat::Nv12, DType::F32, 4, 4, None).is_err());
+    assert!(new(usize::MAX / 2, 4, PixelFormat::Rgba, DType::U8, None).is_err());
+    assert!(new(4, usize::MAX / 8, PixelFormat::Rgba, DType::U8, None).is_err());
+    assert!(new(4, 4, PixelFormat::Nv12, DType::U8, Some(usize::MAX / 2)).is_err());
+    assert!(new(4, 4, PixelFormat::Nv12, DType::F32, None).is_err());
     let one = [(0, None)];
     assert!(ImageLayout::from_planes(PixelFormat::Nv12, DType::U8, 4, 4, &one).is_err());
     let far = [(0, None), (usize::MAX - 3, None)];
@@ -72,7 +72,7 @@ fn bad_geometry_is_refused() {
 
 #[test]
 fn regions_keep_chroma_whole() {
-    let frame = ImageLayout::new(PixelFormat::Nv12, DType::U8, 7, 5, Some(16)).unwrap();
+    let frame = ImageLayout::new(7, 5, PixelFormat::Nv12, DType::U8, Some(16)).unwrap();
     let view = frame.view(Region::new(2, 2, 4, 2)).unwrap();
     assert_eq!(view.planes()[0].offset, 2 * 16 + 2);
     assert_eq!(view.planes()[1].offset, 5 * 16 + 16 + 2);
@@ -97,9 +97,9 @@ proptest! {
 
     #[test]
     fn samples_never_share_bytes((format, dtype) in formats(), width in 1usize..9, height in 1usize..9, extra in 0usize..9) {
-        let minimum = ImageLayout::new(format, dtype, width, height, None).unwrap();
+        let minimum = ImageLayout::new(width, height, format, dtype, None).unwrap();
         let stride = minimum.row_stride() + extra;
-        if let Ok(image) = ImageLayout::new(format, dtype, width, height, Some(stride)) {
+        if let Ok(image) = ImageLayout::new(width, height, format, dtype, Some(stride)) {
             let bytes = sample_bytes(&image);
             let unique: HashSet<_> = bytes.iter().collect();
             prop_assert_eq!(unique.len(), bytes.len());
@@ -114,7 +114,7 @@ proptest! {
 
     #[test]
     fn shape_and_size_agree((format, dtype) in formats(), width in 1usize..9, height in 1usize..9) {
-        let image = ImageLayout::new(format, dtype, width, height, None).unwrap();
+        let image = ImageLayout::new(width, height, format, dtype, None).unwrap();
         let layout = image.tensor_layout().unwrap();
         let again = ImageLayout::from_shape(format, dtype, layout.shape(), None).unwrap();
         // A shape of a subsampled format only knows the even width.
@@ -125,7 +125,7 @@ proptest! {
     #[test]
     fn region_views_stay_inside((format, dtype) in formats(), width in 1usize..12, height in 1usize..12,
         x in 0usize..12, y in 0usize..12, w in 0usize..12, h in 0usize..12) {
-        let image = ImageLayout::new(format, dtype, width, height, None).unwrap();
+        let image = ImageLayout::new(width, height, format, dtype, None).unwrap();
         if let Ok(view) = image.view(Region::new(x, y, w, h)) {
             let all: HashSet<_> = sample_bytes(&image).into_iter().collect();
             prop_assert!(sample_bytes(&view).iter().all(|byte| all.contains(byte)));
@@ -152,7 +152,7 @@ fn planes_on_top_of_each_other_are_counted_together() {
     for (width, height) in [(side, side), (usize::MAX, 1), (1, usize::MAX), (side, side / 2)] {
         for format in PixelFormat::all() {
             for dtype in DType::all() {
-                if let Ok(image) = ImageLayout::new(format, dtype, width, height, None) {
+                if let Ok(image) = ImageLayout::new(width, height, format, dtype, None) {
                     let bytes = |plane: &PlaneLayout| plane.row_bytes as u128 * plane.rows as u128;
                     let all: u128 = image.planes().iter().map(bytes).sum();
                     assert_eq!(image.packed_bytes() as u128, all);

@@ -4,7 +4,7 @@
 //! files wrapped by `/dev/udmabuf`. Each says why it cannot serve; the answer is remembered.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rustix::io::Errno;
 
@@ -152,6 +152,10 @@ impl Allocator for Dma {
             Some(source) => source.serve(request),
             None => super::allocator(TensorMemory::Dma)?.allocate(request),
         }
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Allocator>> {
+        Some(Arc::new(self.clone()))
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 
 use crate::{
     Access, Allocator, CpuAddress, Error, RawBuffer, RawMemory, Request, Result, TensorMemory, Why,
@@ -70,6 +71,10 @@ impl Allocator for Surfaces {
             source: None,
         })?;
         Ok(RawBuffer::new(surface, request.name()))
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Allocator>> {
+        Some(Arc::new(*self))
     }
 }
 

@@ -17,8 +17,8 @@ struct Foreign {
     space: LogicalMemorySpace,
     vendor: Option<DeviceVendor>,
     writable: bool,
-    /// Dropped when the last user is gone.
-    _keep_alive: Box<dyn Any + Send + Sync>,
+    /// Dropped when the last user is gone, or given back to it.
+    keep_alive: Option<Box<dyn Any + Send + Sync>>,
 }
 
 // SAFETY: whoever called `adopt` promised that the address is valid, the keep-alive is
@@ -62,6 +62,10 @@ unsafe impl RawMemory for Foreign {
 
     fn writable(&self) -> bool {
         self.writable
+    }
+
+    fn owner(&mut self) -> Option<&mut Option<Box<dyn Any + Send + Sync>>> {
+        Some(&mut self.keep_alive)
     }
 }
 
@@ -120,8 +124,8 @@ pub unsafe fn adopt(
         return Err(Error::OutOfBounds { start: 0, end: size, len: 0 });
     }
     let Description { memory, space, vendor, writable } = description;
-    let _keep_alive = Box::new(keep_alive);
+    let keep_alive: Option<Box<dyn Any + Send + Sync>> = Some(Box::new(keep_alive));
     let address = address.or(Some(crate::allocator::nowhere()));
-    let foreign = Foreign { address, size, memory, space, vendor, writable, _keep_alive };
+    let foreign = Foreign { address, size, memory, space, vendor, writable, keep_alive };
     Ok(RawBuffer::new(foreign, name))
 }

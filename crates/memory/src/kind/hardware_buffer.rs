@@ -6,6 +6,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 
 use crate::sync::{Mutex, lock};
 use crate::{
@@ -74,6 +75,10 @@ impl Allocator for HardwareBuffers {
         unsafe { address.write_bytes(0, bytes) };
         buffer.end(Access::Write);
         Ok(RawBuffer::new(buffer, request.name()))
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Allocator>> {
+        Some(Arc::new(*self))
     }
 }
 

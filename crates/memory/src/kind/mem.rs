@@ -17,6 +17,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 #[cfg(linux_like)]
 use super::room::{Claim, Small};
@@ -49,6 +50,10 @@ impl Allocator for Mem {
             return Ok(RawBuffer::new(Pages::new(request)?, request.name()));
         }
         Ok(RawBuffer::new(Block::new(request)?, request.name()))
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Allocator>> {
+        Some(Arc::new(*self))
     }
 }
 

@@ -4,7 +4,7 @@
 //! POSIX shared memory and huge pages are options.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{self, MemfdFlags, SealFlags};
 use rustix::io::Errno;
@@ -160,6 +160,10 @@ impl Allocator for Shm {
         let shared = Shared::new(fd, mapping, size, true, watch)?;
         undo.into_iter().for_each(named::Undo::keep);
         Ok(RawBuffer::new(shared, request.name()))
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Allocator>> {
+        Some(Arc::new(self.clone()))
     }
 }
 

@@ -8,6 +8,7 @@ use std::ffi::c_void;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 
 use crate::{
     Allocator, Buffer, CpuAddress, Error, ObjectKey, RawBuffer, RawMemory, Request, Result,
@@ -92,6 +93,10 @@ impl Allocator for Shm {
     fn allocate(&self, request: &Request<'_>) -> Result<RawBuffer> {
         let section = Section::create(self.name.as_deref(), request.bytes(), request.align())?;
         Ok(RawBuffer::new(section, request.name()))
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Allocator>> {
+        Some(Arc::new(self.clone()))
     }
 }
 

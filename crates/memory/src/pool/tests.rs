@@ -266,3 +266,44 @@ fn with_the_last_handle_goes_what_is_kept_and_later_what_is_in_use() {
     drop(below);
     assert!(alive.iter().all(|weak| weak.upgrade().is_none()));
 }
+
+#[test]
+fn reused_memory_is_zero_unless_asked_otherwise() {
+    let pool = pool(1 << 20, 8);
+    let write = |raw: RawBuffer, value: u8| {
+        let guard = crate::WriteGuard::over(Arc::new(raw), 0..4096);
+        guard.unwrap().as_bytes_mut().fill(value);
+    };
+    let request = Request::new(4096).unwrap();
+    write(get(&pool, 4096), 7);
+    let stale = pool.allocate(&request.without_zeroing()).unwrap();
+    let bytes = |raw: &Arc<RawBuffer>| {
+        let guard = crate::ReadGuard::over(Arc::clone(raw), 0..raw.size()).unwrap();
+        guard.as_bytes().to_vec()
+    };
+    let stale = Arc::new(stale);
+    assert!(bytes(&stale).iter().all(|byte| *byte == 7));
+    drop(stale);
+    // Smaller than what is reused: the rest of the buffer is zero too.
+    let zeroed = Arc::new(get(&pool, 3900));
+    assert_eq!(zeroed.size(), 4096);
+    assert!(bytes(&zeroed).iter().all(|byte| *byte == 0));
+    drop(zeroed);
+    assert_eq!((pool.report().hits, pool.report().misses), (2, 1));
+}
+
+#[test]
+fn a_memory_by_its_name_is_enough() {
+    let pool = Pool::new(TensorMemory::Mem);
+    assert_eq!(pool.allocate(&Request::new(64).unwrap()).unwrap().memory(), TensorMemory::Mem);
+    let none = Pool::new(TensorMemory::File);
+    assert!(none.allocate(&Request::new(64).unwrap()).is_err());
+    // A pool over a pool, over an Arc of any allocator.
+    let other: Arc<dyn Allocator> = Arc::new(pool.clone());
+    let over = Pool::new(other);
+    drop(get(&over, 64));
+    assert_eq!((over.report().kept, pool.report().used), (1, 1));
+    let kept = over.keep().unwrap();
+    drop(kept.allocate(&Request::new(64).unwrap()).unwrap());
+    assert_eq!(over.report().hits, 1);
+}

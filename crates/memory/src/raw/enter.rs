@@ -3,11 +3,12 @@
 
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CpuAddress, RawBuffer};
 use crate::ledger::{Entry, Loan};
-use crate::{Access, Error, Result, Rows};
+use crate::{Access, Carry, DeviceHold, Error, Held, Result, Rows, carrier_for};
 
 impl RawBuffer {
     /// Enters an access in the ledger; the CPU is given nothing.
@@ -196,5 +197,27 @@ impl RawBuffer {
             core.memory.end(access);
         }
         core.ledger.release(loan);
+    }
+
+    /// The same allocation with every byte zero; nobody else knows it yet. Its device does it where
+    /// the CPU does not reach the bytes.
+    ///
+    /// # Errors
+    /// If nobody can write them.
+    pub(crate) fn zero(self) -> Result<RawBuffer> {
+        let size = self.size();
+        if self.cpu_accessible() {
+            let (address, loan) = self.enter(Access::Write, 0..size)?;
+            // SAFETY: the ledger holds all of the allocation's bytes for writing, at this address.
+            unsafe { address.write_bytes(0, size) };
+            self.leave(address, loan);
+            return Ok(self);
+        }
+        let raw = Arc::new(self);
+        let held = DeviceHold::over(Arc::clone(&raw), Access::KernelWrite, 0..size)?;
+        let work = vec![Carry::fill(Held::Far(held), [0; 4])?];
+        carrier_for(&raw)?.carry(work)?;
+        // The work is done, and what it held is let go.
+        Arc::into_inner(raw).ok_or(Error::BadRequest { bytes: size, align: 1 })
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::{Core, RawBuffer};
+use crate::identity::OwnIdentity;
 use crate::kind::room::check_room;
 use crate::kind::window::Window;
 use crate::ledger::{Ledger, Loan};
@@ -17,7 +18,7 @@ pub(super) struct Turns {
     turn: Mutex<Turn>,
     /// Of a window that has pages of its own: it shares no bytes with the memory below any more,
     /// and who compares places or keeps something by identity has to see that.
-    own: OnceLock<BufferIdentity>,
+    own: OnceLock<OwnIdentity>,
 }
 
 enum Turn {
@@ -131,7 +132,7 @@ impl RawBuffer {
         let raw = RawBuffer::from_box(memory, home.name());
         raw.mark_shared();
         if let Some(turns) = &self.core().turn {
-            turns.own.get_or_init(BufferIdentity::new);
+            turns.own.get_or_init(OwnIdentity::new);
         }
         if let Turn::Window(loan) = std::mem::replace(&mut *turn, Turn::Apart) {
             home.leave_ledger(loan);
@@ -148,7 +149,7 @@ impl RawBuffer {
     /// other windows over that were.
     #[inline]
     pub(crate) fn parted_identity(&self) -> Option<&BufferIdentity> {
-        self.core().turn.as_ref().and_then(|turns| turns.own.get())
+        self.core().turn.as_ref().and_then(|turns| turns.own.get()).map(|own| &**own)
     }
 
     /// Whether the memory's bytes have another address now, and a window keeps what is here.

@@ -31,7 +31,7 @@ pub(super) type Policy = Box<dyn Fn(&Peer) -> bool + Send + Sync>;
 /// use tenure_tensor::{PixelFormat, TensorMemory};
 ///
 /// let publisher = Publisher::builder("cam0/frame")
-///     .spec(Spec::image(PixelFormat::Nv12, 3840, 2160)?)
+///     .spec(Spec::image(3840, 2160, PixelFormat::Nv12)?)
 ///     .memory(TensorMemory::Dma)
 ///     .credits(12)
 ///     .evict_after(Duration::from_secs(5))

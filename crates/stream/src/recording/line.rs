@@ -106,7 +106,7 @@ impl Line {
             None => Spec::tensor(dtype, &self.shape).map_err(|error| said(&error))?,
             Some(Image { format, width, height, matrix, range }) => {
                 let format = format.parse().map_err(|error: tenure_layout::Error| said(&error))?;
-                let spec = Spec::image_of(format, dtype, *width, *height, None);
+                let spec = Spec::image_of(*width, *height, format, dtype, None);
                 let spec = spec.map_err(|error| said(&error))?;
                 match (matrix, range) {
                     (Some(matrix), Some(range)) => spec.with_colour(Colour {

@@ -15,9 +15,9 @@ fn recorded(folder: &std::path::Path) -> Vec<Spec> {
     let scales = Quantization::per_axis(vec![0.5, 0.25], vec![1, 2], 0).unwrap();
     let specs = vec![
         Spec::tensor(DType::F32, &[3, 5]).unwrap(),
-        Spec::image(PixelFormat::Nv12, 5, 3).unwrap().with_colour(Colour::HD),
+        Spec::image(5, 3, PixelFormat::Nv12).unwrap().with_colour(Colour::HD),
         Spec::tensor(DType::I8, &[2, 4]).unwrap().with_quantization(scales),
-        Spec::image(PixelFormat::PlanarRgb, 4, 2).unwrap(),
+        Spec::image(4, 2, PixelFormat::PlanarRgb).unwrap(),
     ];
     let mut publisher = Publisher::builder("s").directory(place.path()).open().unwrap();
     let mut subscriber = Subscriber::builder("s").directory(place.path()).open().unwrap();

@@ -102,7 +102,7 @@ impl Kept {
         let Some(shelf) = self.place.shelf.upgrade() else { return };
         self.blob.clear();
         let blob = std::mem::take(&mut self.blob);
-        let (tensor, lease) = (self.tensor.share(), Arc::clone(&self.lease));
+        let (tensor, lease) = (self.tensor.clone(), Arc::clone(&self.lease));
         let kept = Kept { tensor, lease, blob, place: self.place.clone() };
         let Place { slot, stamp, .. } = self.place;
         // What is not kept is dropped without the lock.

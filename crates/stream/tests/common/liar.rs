@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure_stream::wire::{Answer, Fault, FrameHead, NO_COUNT};
 use tenure_stream::{Error, Frame, Result, Subscriber, SubscriberBuilder};
 use tenure_tensor::wire::Description;
-use tenure_tensor::{DType, Sharing, TensorDyn, TensorMemory};
+use tenure_tensor::{DType, DynTensor, Sharing, TensorDyn, TensorMemory};
 
 use crate::raw;
 use crate::stage::{SOON, Stage};

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use tenure_stream::gstreamer::{Error, Figures, ListenerBuilder};
 use tenure_stream::{Meta, Publisher, Spec};
-use tenure_tensor::{DType, PixelFormat, TensorDyn};
+use tenure_tensor::{DType, DynTensor, PixelFormat, TensorDyn};
 
 use crate::stage::{SOON, Stage};
 
@@ -191,7 +191,7 @@ pub(crate) fn camera(stage: &Stage, spec: Spec) -> Publisher {
 }
 
 pub(crate) fn grey() -> Spec {
-    Spec::image(PixelFormat::Grey, 8, 4).unwrap()
+    Spec::image(8, 4, PixelFormat::Grey).unwrap()
 }
 
 /// Publishes a frame of this value.

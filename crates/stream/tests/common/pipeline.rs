@@ -29,7 +29,7 @@ pub(crate) struct Seen {
 
 impl Picture {
     pub(crate) fn new(format: PixelFormat, width: usize, height: usize) -> Picture {
-        let layout = ImageLayout::new(format, DType::U8, width, height, None).unwrap();
+        let layout = ImageLayout::new(width, height, format, DType::U8, None).unwrap();
         Picture { format, width, height, layout }
     }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tenure_layout::DType;
 
 use super::*;
-use crate::{PixelFormat, TensorMemory};
+use crate::{Dyn, DynTensor, PixelFormat, TensorMemory};
 
 fn numbered(shape: &[usize]) -> Tensor<u16> {
     let tensor = Tensor::<u16>::new(shape, Some(TensorMemory::Mem), None).unwrap();
@@ -146,7 +146,8 @@ fn one_half_of_an_image_is_copied_to_the_other() {
 fn padded_images_lose_their_padding() {
     for format in [PixelFormat::Nv12, PixelFormat::I420, PixelFormat::Nv24, PixelFormat::Rgb] {
         let mem = Some(TensorMemory::Mem);
-        let padded = Tensor::<u8>::image_with_stride(5, 3, format, 32, mem, None).unwrap();
+        let padded =
+            Tensor::<u8>::image_builder(5, 3, format).row_stride(32).memory(mem).build().unwrap();
         padded.fill(9).unwrap();
         let bytes = padded.map_span_read().unwrap().to_vec();
         let samples = padded.image_layout().unwrap().packed_bytes();

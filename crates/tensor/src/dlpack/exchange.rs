@@ -18,7 +18,7 @@ use super::ffi::{
 };
 use super::import::{dtype, shape};
 use super::{Fault, VERSION, Versioned};
-use crate::{Result, TensorDyn};
+use crate::{DynTensor, Result, TensorDyn};
 
 /// A table that can be a `static`, as the interface demands: it stays for as long as the process.
 ///
@@ -89,7 +89,7 @@ pub unsafe fn allocate(prototype: &DLTensor) -> Result<Versioned> {
     let allocator = LogicalMemorySpace::from_dlpack(asked)
         .and_then(|(space, vendor)| allocator_on(vendor?, space))
         .ok_or(Fault::Unreachable { have, asked })?;
-    TensorDyn::new_in(allocator.as_ref(), &shape, dtype, None)?.to_dlpack()
+    TensorDyn::builder(&shape, dtype).allocator(allocator.as_ref()).build()?.to_dlpack()
 }
 
 /// Tells a failure to whoever asked: context, kind and message.

@@ -12,7 +12,7 @@ use super::{
     ExportRequest, Exported, Fault, Managed, ManagedStruct, VERSION, Versioned, allocate,
     managed_tensor_allocator,
 };
-use crate::{Error, LogicalMemorySpace, Result, Tensor, TensorDyn};
+use crate::{DynTensor, Error, LogicalMemorySpace, Result, Tensor, TensorDyn};
 
 #[path = "../../tests/common/producer.rs"]
 mod producer;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tenure_memory::kind::shm::Shm;
 use tenure_tensor::{
-    Buffer, Colour, DType, Layout, PixelFormat, PlaneDescriptor, Pool, Quantization, Region,
-    Tensor, TensorDyn, TensorMemory,
+    Buffer, Colour, DType, DynTensor, Layout, PixelFormat, PlaneDescriptor, Pool, Quantization,
+    Region, Tensor, TensorDyn, TensorMemory,
 };
 
 pub(crate) const SHM: Option<TensorMemory> = Some(TensorMemory::Shm);
@@ -33,8 +33,12 @@ pub(crate) fn number(buffer: &Buffer) {
 
 fn image(width: usize, height: usize, format: PixelFormat, stride: Option<usize>) -> TensorDyn {
     let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
-    let image =
-        TensorDyn::image(width, height, format, dtype, stride, shared(), Some("image")).unwrap();
+    let image = TensorDyn::image_builder(width, height, format, dtype)
+        .row_stride(stride)
+        .memory(shared())
+        .name("image")
+        .build()
+        .unwrap();
     number(image.buffer());
     image
 }
@@ -76,11 +80,11 @@ pub(crate) fn quantised() -> Vec<TensorDyn> {
     let by_axis = Quantization::per_axis(vec![0.5, 0.25, 2.0, 1e-9], vec![1, -2, 3, 0], 1).unwrap();
     let symmetric = Quantization::per_axis(vec![0.5, 0.25], vec![], 0).unwrap();
     let tensor = numbered(&[2, 4, 3], DType::I8);
-    let by_axis = tensor.share().with_quantization(by_axis).unwrap();
+    let by_axis = tensor.clone().with_quantization(by_axis).unwrap();
     vec![
-        tensor.share().with_quantization(Quantization::per_tensor(0.1, 128).unwrap()).unwrap(),
-        tensor.share().with_quantization(Quantization::per_tensor(0.1, 0).unwrap()).unwrap(),
-        tensor.share().with_quantization(symmetric).unwrap(),
+        tensor.clone().with_quantization(Quantization::per_tensor(0.1, 128).unwrap()).unwrap(),
+        tensor.clone().with_quantization(Quantization::per_tensor(0.1, 0).unwrap()).unwrap(),
+        tensor.clone().with_quantization(symmetric).unwrap(),
         by_axis.slice_step(1, 0..4, 2).unwrap(),
         by_axis.index(1, 2).unwrap(),
         by_axis.permute(&[1, 0, 2]).unwrap(),
@@ -109,7 +113,7 @@ pub(crate) fn images() -> Vec<TensorDyn> {
     all.push(batch.batch(2).unwrap());
     all.push(batch);
     let moved = image(8, 8, PixelFormat::Rgba, None);
-    let mut moved = moved.share();
+    let mut moved = moved.clone();
     moved.configure_image(4, 4, PixelFormat::Nv12, Some(8)).unwrap();
     all.push(moved.with_plane_offset(64).unwrap());
     all
@@ -130,11 +134,18 @@ pub(crate) fn several_memories() -> Vec<TensorDyn> {
 /// Tensors whose bytes come from elsewhere than an allocation of their own.
 pub(crate) fn placed() -> Vec<TensorDyn> {
     let pool = Pool::new(tenure_memory::kind::allocator(TensorMemory::Shm).unwrap());
-    let pooled = TensorDyn::new_in(&pool, &[100], DType::U8, Some("pooled")).unwrap();
+    let pooled =
+        TensorDyn::builder(&[100], DType::U8).allocator(&pool).name("pooled").build().unwrap();
     let shm: Arc<dyn tenure_tensor::Allocator> = Arc::new(Shm::new());
-    let lazy = Tensor::<u16>::lazy(Arc::clone(&shm), &[10, 10], Some("lazy")).unwrap();
+    let lazy =
+        Tensor::<u16>::builder(&[10, 10]).allocator(&shm).name("lazy").lazy().build().unwrap();
     let arena = numbered(&[4096], DType::U8);
-    let in_arena = Tensor::<u16>::lazy(shm, &[10, 10], Some("in an arena")).unwrap();
+    let in_arena = Tensor::<u16>::builder(&[10, 10])
+        .allocator(&shm)
+        .name("in an arena")
+        .lazy()
+        .build()
+        .unwrap();
     in_arena.buffer().place_in(arena.buffer(), 512).unwrap();
     let image = numbered(&[2048], DType::U8).buffer().slice(256..2048).unwrap();
     let image = TensorDyn::from_plane_buffers(

@@ -159,6 +159,6 @@ pub(crate) fn take<E: ElementKind>(
 
 /// Takes all steps.
 pub(crate) fn walk<E: ElementKind>(tensor: &Tensor<E>, steps: &[Step]) -> (Tensor<E>, Model) {
-    let whole = (tensor.share(), Model::whole(tensor.shape()));
+    let whole = (tensor.clone(), Model::whole(tensor.shape()));
     steps.iter().fold(whole, |(tensor, model), &step| take(tensor, model, step))
 }

@@ -11,7 +11,9 @@ use tenure::image::codec::{decode, encode_jpeg, encode_png};
 use tenure::image::{Convert, ImageProcessor};
 use tenure::memory::{Pool, Request, kind, share};
 use tenure::stream::{Meta, Publisher, Spec, Subscriber, list_in, stat_in};
-use tenure::{DType, PixelFormat, Quantization, Sharing, Tensor, TensorDyn, TensorMemory};
+use tenure::{
+    DType, DynTensor, PixelFormat, Quantization, Sharing, Tensor, TensorDyn, TensorMemory,
+};
 
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
@@ -56,12 +58,10 @@ fn heap() -> Box<dyn FnOnce() -> Outcome> {
         tensor.fill(7)?;
         let values = tensor.map_read()?.as_slice().iter().map(|byte| u64::from(*byte)).sum::<u64>();
         assert_eq!(values, 7 * BYTES as u64);
-        let lazy = TensorDyn::lazy(
-            Arc::new(Pool::new(kind::allocator(TensorMemory::Mem)?)),
-            &[BYTES],
-            DType::U8,
-            None,
-        )?;
+        let lazy = TensorDyn::builder(&[BYTES], DType::U8)
+            .allocator(&Arc::new(Pool::new(kind::allocator(TensorMemory::Mem)?)))
+            .lazy()
+            .build()?;
         lazy.copy_from(&tensor)?;
         Ok(())
     })
@@ -83,7 +83,7 @@ fn pools() -> Box<dyn FnOnce() -> Outcome> {
     Box::new(move || {
         for round in 1..4 {
             let some: Vec<_> = (0..4)
-                .map(|_| Tensor::<u8>::new_in(&pool, &[round * (100 << 10)], None))
+                .map(|_| Tensor::<u8>::builder(&[round * (100 << 10)]).allocator(&pool).build())
                 .collect::<Result<_, _>>()?;
             some.iter().try_for_each(|tensor| tensor.fill(3))?;
         }
@@ -250,7 +250,7 @@ fn npy() -> Box<dyn FnOnce() -> Outcome> {
 
 fn picture() -> TensorDyn {
     let memory = Some(TensorMemory::Mem);
-    TensorDyn::image(320, 240, PixelFormat::Rgb, DType::U8, None, memory, None).unwrap()
+    TensorDyn::image(320, 240, PixelFormat::Rgb, DType::U8, memory, None).unwrap()
 }
 
 fn jpeg() -> Box<dyn FnOnce() -> Outcome> {
@@ -278,13 +278,13 @@ fn png() -> Box<dyn FnOnce() -> Outcome> {
 fn conversions() -> Box<dyn FnOnce() -> Outcome> {
     let memory = Some(TensorMemory::Mem);
     let image = |format, dtype, width, height| {
-        TensorDyn::image(width, height, format, dtype, None, memory, None).unwrap()
+        TensorDyn::image(width, height, format, dtype, memory, None).unwrap()
     };
     let source = image(PixelFormat::Nv12, DType::U8, 1280, 720);
-    let mut target = image(PixelFormat::PlanarRgb, DType::F32, 640, 640);
+    let target = image(PixelFormat::PlanarRgb, DType::F32, 640, 640);
     Box::new(move || {
         let processor = ImageProcessor::new()?;
-        processor.convert(&source, &mut target, &Convert::default())?;
+        processor.convert(&source, &target, &Convert::default())?;
         Ok(())
     })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenure::memory::{Buffer, CpuAddress, RawKind, Request, kind, open_file};
-use tenure::{DType, LogicalMemorySpace, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, LogicalMemorySpace, Tensor, TensorDyn, TensorMemory};
 
 fn heap(bytes: usize) -> tenure::RawBuffer {
     let allocator = kind::allocator(TensorMemory::Mem).unwrap();

@@ -1,7 +1,7 @@
 //! Where we differ from a founding document on purpose, with the reason, and that it stays so.
 
 use tenure::plan::{Packer, PlannerMode};
-use tenure::{DType, PixelFormat, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, PixelFormat, Tensor, TensorDyn, TensorMemory};
 
 /// edgefirst: `set_plane_offset` takes any number, and a map further on fails. Here it is checked at
 /// once: an offset that is remembered and wrong is found far from where it was set.

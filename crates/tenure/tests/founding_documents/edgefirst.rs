@@ -1,7 +1,7 @@
 //! The README of edgefirst-tensor, section by section.
 
 use tenure::memory::environment;
-use tenure::{DType, PixelFormat, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, PixelFormat, Tensor, TensorDyn, TensorMemory};
 
 /// "Memory Types": DMA, SHM, Mem, PBO, and what serves here.
 #[test]

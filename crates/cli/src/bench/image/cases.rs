@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::rc::Rc;
 
-use tenure::image::{EngineKind, ImageProcessor, ImageProcessorConfig};
+use tenure::image::{EngineKind, ImageProcessor};
 use tenure::{Tensor, TensorDyn, TensorMemory};
 
 use super::work::Work;
@@ -65,12 +65,12 @@ fn case(
     engine: EngineKind,
     threads: usize,
 ) -> Result<Result<Case<Key>, String>, Failure> {
-    let config = ImageProcessorConfig { engines: Some(vec![engine]), threads: Some(threads) };
-    let processor = match ImageProcessor::with_config(&config) {
+    let config = ImageProcessor::builder().engines(vec![engine]).threads(threads);
+    let processor = match config.build() {
         Ok(processor) => processor,
         Err(reason) => return Ok(Err(reason.to_string())),
     };
-    let (mut input, convert) = (work.input()?, work.convert());
+    let (input, convert) = (work.input()?, work.convert());
     let (frames, mut next) = (Rc::clone(frames), 0);
     let refused = frames.first().map(|frame| processor.explain(frame, &input, &convert));
     if let Some(Ok([only])) = refused.as_ref().map(|said| said.as_deref())
@@ -81,7 +81,7 @@ fn case(
     let mut work = move |batch: u32| {
         for _ in 0..batch {
             if let Some(frame) = frames.get(next) {
-                processor.convert(frame, &mut input, &convert).map_err(Problem::from)?;
+                processor.convert(frame, &input, &convert).map_err(Problem::from)?;
             }
             next = (next + 1) % FRAMES;
         }

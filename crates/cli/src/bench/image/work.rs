@@ -1,7 +1,7 @@
 //! The conversions that are measured: what cameras give, and what models want.
 
 use tenure::image::{Convert, Fit, Normalize};
-use tenure::{DType, PixelFormat, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, PixelFormat, TensorDyn, TensorMemory};
 
 /// One conversion.
 #[derive(Debug)]
@@ -48,10 +48,10 @@ pub(super) static ALL: [Work; 9] = [
 impl Work {
     /// A letterbox; floats from 0 to 1.
     pub(super) fn convert(&self) -> Convert {
-        let convert = Convert::new().with_fit(Fit::letterbox(114));
+        let convert = Convert::new().fit(Fit::letterbox(114));
         match self.dtype {
             DType::U8 => convert,
-            _ => convert.with_normalize(Normalize::scale(1.0 / 255.0)),
+            _ => convert.normalize(Normalize::scale(1.0 / 255.0)),
         }
     }
 
@@ -80,5 +80,5 @@ fn image(
     dtype: DType,
 ) -> tenure::Result<TensorDyn> {
     let heap = Some(TensorMemory::Mem);
-    TensorDyn::image(width, height, format, dtype, None, heap, Some("tenure-bench"))
+    TensorDyn::image(width, height, format, dtype, heap, Some("tenure-bench"))
 }

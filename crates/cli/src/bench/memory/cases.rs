@@ -103,7 +103,9 @@ fn pooled_frame(key: Key, ring: &Ring) -> Result<Case<Key>, Failure> {
         ..PoolLimits::default()
     };
     let pool = Pool::new(kind::allocator(ring.memory)?).with_limits(limits);
-    replacing(key, ring.size.frames, move || Ok(Tensor::<u8>::new_in(&pool, &shape, None)?))
+    replacing(key, ring.size.frames, move || {
+        Ok(Tensor::<u8>::builder(&shape).allocator(&pool).build()?)
+    })
 }
 
 /// So many frames are in use; the oldest is dropped, one is made and filled. Whoever reuses

@@ -36,7 +36,7 @@ impl Limit {
 /// The limits, measured with two buffers of so many bytes.
 pub(super) fn cases(bytes: usize) -> Result<Vec<Case<Key>>, Failure> {
     let [one, other] = [buffer(bytes)?, buffer(bytes)?];
-    let (from, to) = (one.share(), other);
+    let (from, to) = (one.clone(), other);
     let memset = Case::new(Key::Limit(Limit::Memset), move |batch| {
         let mut map = one.map()?;
         clock::time(|| {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tenure::DType;
+use tenure::{DType, DynTensor};
 
 use super::*;
 
@@ -56,7 +56,7 @@ fn pictures_can_be_read_again() {
     let folder = Folder::prepare(root.path(), 10, &["png"], false).unwrap();
     let sorts = Sorts::of(Some(PixelFormat::Grey), FourCc::new(b"GREY"), Some(Only::Png)).unwrap();
     let mem = Some(TensorMemory::Mem);
-    let frame = TensorDyn::image(4, 2, PixelFormat::Grey, DType::U8, None, mem, None).unwrap();
+    let frame = TensorDyn::image(4, 2, PixelFormat::Grey, DType::U8, mem, None).unwrap();
     frame.map().unwrap().as_mut_slice().copy_from_slice(&[0, 1, 2, 3, 252, 253, 254, 255]);
     write_one(&taken(0, frame), &folder, sorts).unwrap();
     let file = fs::File::open(root.path().join("000000.png")).unwrap();

@@ -1,6 +1,6 @@
 //! Every format shows the colours that were put into it.
 
-use tenure::TensorMemory;
+use tenure::{DynTensor, TensorMemory};
 
 use super::*;
 
@@ -55,7 +55,11 @@ fn frame(format: PixelFormat, rgb: [u8; 3], colour: Colour) -> TensorDyn {
     let ten = format == PixelFormat::P010;
     let (dtype, bits) = if ten { (DType::U16, 10) } else { (DType::U8, 8) };
     let mem = Some(TensorMemory::Mem);
-    let mut frame = TensorDyn::image(SIZE.0, SIZE.1, format, dtype, Some(64), mem, None).unwrap();
+    let mut frame = TensorDyn::image_builder(SIZE.0, SIZE.1, format, dtype)
+        .row_stride(64)
+        .memory(mem)
+        .build()
+        .unwrap();
     let [a, b, c] = encode(rgb, colour, format.is_yuv(), bits).map(|value| value as u8);
     let groups: &[&[u8]] = match format {
         PixelFormat::Rgb => &[&[a, b, c]],
@@ -122,7 +126,7 @@ fn every_format_shows_its_colours() {
 #[test]
 fn pixels_are_where_they_were() {
     let mem = Some(TensorMemory::Mem);
-    let frame = TensorDyn::image(5, 3, PixelFormat::Nv12, DType::U8, None, mem, None).unwrap();
+    let frame = TensorDyn::image(5, 3, PixelFormat::Nv12, DType::U8, mem, None).unwrap();
     let (luma, chroma) = (frame.plane(0).unwrap(), frame.plane(1).unwrap());
     chroma.map().unwrap().as_mut_slice().fill(128);
     luma.map_rows().unwrap().rows_mut().enumerate().for_each(|(y, row)| {
@@ -141,7 +145,7 @@ fn what_is_no_picture_says_so() {
     let mem = Some(TensorMemory::Mem);
     let bytes = TensorDyn::new(&[10], DType::U8, mem, None).unwrap();
     assert!(matches!(picture(&bytes), Err(NoPicture::NoImage)));
-    let real = TensorDyn::image(4, 4, PixelFormat::Rgb, DType::F32, None, mem, None).unwrap();
+    let real = TensorDyn::image(4, 4, PixelFormat::Rgb, DType::F32, mem, None).unwrap();
     let words = picture(&real).unwrap_err().to_string();
     assert_eq!(words, "rgb pixels of f32 cannot be shown: u8 can");
 }

@@ -100,9 +100,9 @@ fn decode(
 ) -> Result<Option<tenure::stream::Slot>, Problem> {
     let bytes = frame.map_read()?;
     let Ok(head) = codec::inspect(bytes.as_slice()) else { return Ok(None) };
-    let spec = Spec::image_of(head.format, DType::U8, head.width, head.height, None)?;
+    let spec = Spec::image_of(head.width, head.height, head.format, DType::U8, None)?;
     let slot = frames.claim_as(&spec)?;
-    let mut target = slot.tensor().share();
+    let mut target = slot.tensor().clone();
     let decoded = codec::decode_into(bytes.as_slice(), &mut target);
     drop(target);
     Ok(decoded.is_ok().then_some(slot))

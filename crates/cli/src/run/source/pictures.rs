@@ -103,7 +103,7 @@ impl Source for Pictures {
             return Ok(taken);
         }
         let tensor = match &self.still {
-            Some(picture) => Tensor::Brought(picture.share()),
+            Some(picture) => Tensor::Brought(picture.clone()),
             None => {
                 let picture = decode(&read(path)?, frames)?;
                 let failed = |cause| Problem::Picture { path: path.clone(), cause };

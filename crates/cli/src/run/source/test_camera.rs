@@ -73,7 +73,7 @@ impl TestCamera {
             return Err(Problem::TestSize { width, height });
         }
         let (across, down) = (width as usize, height as usize);
-        let spec = Spec::image(PixelFormat::Nv12, across, down)?.with_colour(Colour::HD);
+        let spec = Spec::image(across, down, PixelFormat::Nv12)?.with_colour(Colour::HD);
         let card = Card::new(across, down);
         Ok(TestCamera { size, fps, spec, number: 0, pace: Pace::new(fps), card })
     }

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::npy;
+use tenure_tensor::DynTensor;
 
 fn file(version: u8, words: &str, elements: &[u8]) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();

@@ -3,7 +3,7 @@
 mod exact;
 
 use tenure_layout::{DType, PixelFormat, Region};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 use super::Cpu;
 use super::kernels::{self, Way};
@@ -16,7 +16,7 @@ use crate::{Convert, Filter, Fit, Normalize, Rotation};
 
 fn image(width: usize, height: usize, format: PixelFormat, dtype: DType) -> TensorDyn {
     let memory = Some(TensorMemory::Mem);
-    let image = TensorDyn::image(width, height, format, dtype, None, memory, None).unwrap();
+    let image = TensorDyn::image(width, height, format, dtype, memory, None).unwrap();
     let mut map = image.map().unwrap();
     for (at, byte) in map.as_mut_slice().iter_mut().enumerate() {
         *byte = (at * 37 % 251) as u8;
@@ -82,15 +82,12 @@ fn every_source() {
 
 #[test]
 fn every_way() {
-    let turned = Convert::new().with_rotation(Rotation::Quarter).with_fit(Fit::letterbox(9));
+    let turned = Convert::new().rotation(Rotation::Quarter).fit(Fit::letterbox(9));
     compare(PixelFormat::Nv12, PixelFormat::PlanarRgba, &turned);
-    compare(PixelFormat::Rgba, PixelFormat::Nv12, &Convert::new().with_filter(Filter::Lanczos3));
+    compare(PixelFormat::Rgba, PixelFormat::Nv12, &Convert::new().filter(Filter::Lanczos3));
     // The same size: rows stay rows, with chroma repeated and between samples.
     let same = |filter| {
-        Convert::new()
-            .with_crop(Region::new(2, 0, 9, 7))
-            .with_into(Region::new(0, 1, 9, 7))
-            .with_filter(filter)
+        Convert::new().crop(Region::new(2, 0, 9, 7)).into(Region::new(0, 1, 9, 7)).filter(filter)
     };
     compare(PixelFormat::Nv12, PixelFormat::Rgb, &same(Filter::Nearest));
     compare(PixelFormat::I420, PixelFormat::PlanarRgb, &same(Filter::Bilinear));
@@ -110,7 +107,7 @@ fn is_direct(size: (usize, usize), from: PixelFormat, convert: &Convert) -> bool
 fn the_same_size() {
     use PixelFormat::*;
     for filter in [Filter::Nearest, Filter::Bilinear, Filter::Antialiased] {
-        let convert = Convert::new().with_filter(filter);
+        let convert = Convert::new().filter(filter);
         for from in [Nv12, Nv21, I420, Nv24, Yuyv, Uyvy] {
             for width in [1, 2, 3, 16, 31, 32, 33, 64, 65, 66, 127, 130, 200] {
                 for to in [Rgb, Bgr, PlanarRgb, Rgba] {
@@ -120,7 +117,7 @@ fn the_same_size() {
             assert!(is_direct((130, 5), from, &convert), "{from} {filter:?}");
             // A part of the picture, from even and odd places on.
             for left in 0..4 {
-                let part = convert.clone().with_crop(Region::new(left, 1, 70, 3));
+                let part = convert.clone().crop(Region::new(left, 1, 70, 3));
                 compare_sizes((77, 5), (70, 3), from, Rgb, &part);
             }
         }
@@ -129,13 +126,13 @@ fn the_same_size() {
 
 #[test]
 fn single_samples() {
-    let nearest = Convert::new().with_filter(Filter::Nearest);
+    let nearest = Convert::new().filter(Filter::Nearest);
     // Every third pixel of every third row, which the middle of a bilinear filter falls on.
     let thirds = Convert::new()
-        .with_crop(Region::new(1, 1, 18, 6))
-        .with_into(Region::new(2, 4, 6, 2))
-        .with_filter(Filter::Bilinear);
-    let mirrored = nearest.clone().with_flips(true, true);
+        .crop(Region::new(1, 1, 18, 6))
+        .into(Region::new(2, 4, 6, 2))
+        .filter(Filter::Bilinear);
+    let mirrored = nearest.clone().flips(true, true);
     for from in PixelFormat::all() {
         for to in [PixelFormat::Bgr, PixelFormat::Nv12, PixelFormat::PlanarRgba] {
             for convert in [&nearest, &thirds, &mirrored] {
@@ -150,7 +147,7 @@ fn half_the_size() {
     use PixelFormat::*;
     let widths = [1, 2, 3, 4, 7, 8, 15, 16, 17, 18, 31, 32, 33, 64, 65, 100];
     for filter in [Filter::Antialiased, Filter::Bilinear, Filter::Area, Filter::Lanczos3] {
-        let convert = Convert::new().with_filter(filter);
+        let convert = Convert::new().filter(filter);
         for width in widths {
             for from in [Nv12, Nv21, Nv16, Nv24, I420, Grey, PlanarRgb, Yuyv, Rgba, P010] {
                 compare_sizes((2 * width, 6), (width, 5), from, Rgb, &convert);
@@ -158,7 +155,7 @@ fn half_the_size() {
             }
         }
     }
-    let antialiased = Convert::new().with_filter(Filter::Antialiased);
+    let antialiased = Convert::new().filter(Filter::Antialiased);
     for from in [Nv12, Nv21, Nv16, I420, Grey, PlanarRgb] {
         assert!(is_regular((128, 6), (64, 5), from, &antialiased), "{from}");
     }
@@ -170,12 +167,12 @@ fn half_the_size() {
     assert!(!is_regular((129, 6), (64, 5), Nv12, &antialiased));
     // A part of the picture, whose neighbours do not count, at any place.
     for left in 0..5 {
-        let cropped = antialiased.clone().with_crop(Region::new(left, 1, 80, 8));
+        let cropped = antialiased.clone().crop(Region::new(left, 1, 80, 8));
         compare_sizes((93, 11), (40, 4), Nv12, Bgra, &cropped);
         compare_sizes((93, 11), (40, 4), I420, Grey, &cropped);
         compare_sizes((93, 11), (40, 4), Grey, Nv12, &cropped);
     }
-    let mirrored = antialiased.with_flips(true, false);
+    let mirrored = antialiased.flips(true, false);
     compare_sizes((128, 6), (64, 5), Nv12, Rgb, &mirrored);
 }
 
@@ -184,7 +181,7 @@ fn turned_by_a_quarter() {
     use PixelFormat::*;
     for rotation in [Rotation::Quarter, Rotation::ThreeQuarters] {
         for (width, height) in [(1, 1), (5, 3), (16, 16), (17, 33), (40, 18), (64, 31)] {
-            let turned = Convert::new().with_rotation(rotation).with_fit(Fit::letterbox(7));
+            let turned = Convert::new().rotation(rotation).fit(Fit::letterbox(7));
             for to in [Rgb, Bgr, Rgba, Grey, PlanarRgb, PlanarRgba, Nv12] {
                 for from in [Nv12, Rgb, Grey] {
                     compare_sizes((2 * width, height), (height, width), from, to, &turned);
@@ -214,7 +211,7 @@ fn larger_and_a_little_smaller() {
     let sizes = [(17, 16), (20, 33), (33, 20), (64, 90), (100, 70), (70, 200), (16, 300)];
     let nearly_half = [(33, 17), (65, 33), (100, 51), (100, 55)];
     for filter in [Filter::Antialiased, Filter::Bilinear, Filter::Area] {
-        let convert = Convert::new().with_filter(filter);
+        let convert = Convert::new().filter(filter);
         for (width, into) in sizes.into_iter().chain(nearly_half) {
             for from in [Nv12, Nv21, Nv16, Nv24, I420, Grey, PlanarRgb, Yuyv, Uyvy, Rgb, Bgra] {
                 for to in [Rgb, Bgr, PlanarRgb, PlanarRgba, Grey, Rgba, Nv12] {
@@ -224,7 +221,7 @@ fn larger_and_a_little_smaller() {
             }
         }
     }
-    let antialiased = Convert::new().with_filter(Filter::Antialiased);
+    let antialiased = Convert::new().filter(Filter::Antialiased);
     for from in [Nv12, Nv21, Nv16, I420] {
         assert_eq!(is_gathered((64, 9), (90, 13), from, &antialiased), Some(true), "{from}");
         assert_eq!(is_gathered((64, 9), (50, 7), from, &antialiased), Some(true), "{from}");
@@ -239,20 +236,20 @@ fn larger_and_a_little_smaller() {
     assert_eq!(is_gathered((15, 9), (60, 7), Nv12, &antialiased), None);
     // A part of the picture, whose neighbours do not count, at any place, and mirrors.
     for left in 0..5 {
-        let cropped = antialiased.clone().with_crop(Region::new(left, 1, 80, 8));
+        let cropped = antialiased.clone().crop(Region::new(left, 1, 80, 8));
         compare_sizes((93, 11), (100, 14), Nv12, Bgra, &cropped);
         compare_sizes((93, 11), (100, 14), I420, Rgb, &cropped);
         compare_sizes((93, 11), (41, 5), Nv21, Rgb, &cropped);
-        compare_sizes((93, 11), (100, 14), Nv12, PlanarRgb, &cropped.with_flips(true, true));
+        compare_sizes((93, 11), (100, 14), Nv12, PlanarRgb, &cropped.flips(true, true));
     }
-    let mirrored = antialiased.with_flips(true, true);
+    let mirrored = antialiased.flips(true, true);
     compare_sizes((64, 60), (90, 50), Nv12, Rgb, &mirrored);
 }
 
 #[test]
 fn wide_and_up_to_four_times_smaller() {
     use PixelFormat::*;
-    let antialiased = Convert::new().with_filter(Filter::Antialiased);
+    let antialiased = Convert::new().filter(Filter::Antialiased);
     let sizes = [((700, 9), (300, 4)), ((640, 13), (200, 4)), ((580, 30), (149, 8))];
     let sizes = sizes.into_iter().chain([((290, 12), (150, 6)), ((300, 21), (257, 20))]);
     for (size, into) in sizes {
@@ -263,9 +260,9 @@ fn wide_and_up_to_four_times_smaller() {
         }
     }
     for left in [0, 1, 62, 63] {
-        let cropped = antialiased.clone().with_crop(Region::new(left, 1, 400, 20));
+        let cropped = antialiased.clone().crop(Region::new(left, 1, 400, 20));
         compare_sizes((463, 22), (160, 7), Nv12, Rgb, &cropped);
-        compare_sizes((463, 22), (150, 7), Yuyv, Rgb, &cropped.with_flips(true, true));
+        compare_sizes((463, 22), (150, 7), Yuyv, Rgb, &cropped.flips(true, true));
     }
     // Kernels that gather many samples do so.
     let (source, target) = (image(640, 12, Nv12, DType::U8), image(200, 4, Rgb, DType::U8));
@@ -280,9 +277,9 @@ fn wide_and_up_to_four_times_smaller() {
 #[test]
 fn rows_that_are_dealt_out() {
     use PixelFormat::*;
-    let antialiased = Convert::new().with_filter(Filter::Antialiased);
-    let mirrored = antialiased.clone().with_flips(true, true);
-    let cropped = antialiased.clone().with_crop(Region::new(3, 1, 960, 5));
+    let antialiased = Convert::new().filter(Filter::Antialiased);
+    let mirrored = antialiased.clone().flips(true, true);
+    let cropped = antialiased.clone().crop(Region::new(3, 1, 960, 5));
     for from in [Yuyv, Uyvy] {
         for to in [Rgb, Bgr, PlanarRgb, Rgba, Grey, Nv12] {
             compare_sizes((1001, 5), (2050, 8), from, to, &antialiased);
@@ -314,11 +311,10 @@ fn destinations_that_no_cache_has_room_for() {
     const SIZE: (usize, usize) = (1700, 1300);
     let floats = |(width, height)| {
         let memory = Some(TensorMemory::Mem);
-        TensorDyn::image(width, height, PixelFormat::PlanarRgb, DType::F32, None, memory, None)
-            .unwrap()
+        TensorDyn::image(width, height, PixelFormat::PlanarRgb, DType::F32, memory, None).unwrap()
     };
     let source = image(150, 9, PixelFormat::Nv12, DType::U8);
-    let convert = Convert::new().with_normalize(Normalize::scale(1.0 / 255.0));
+    let convert = Convert::new().normalize(Normalize::scale(1.0 / 255.0));
     for kernels in kernels::all() {
         let cpu = Cpu::with_kernels(kernels, Threads::One);
         let large = floats(SIZE);
@@ -326,7 +322,7 @@ fn destinations_that_no_cache_has_room_for() {
             let (left, top) = (3 * at + width % 5, 20 * at);
             let small = floats((width, 12));
             cpu.run(&Job::new(&source, &small, &convert).unwrap()).unwrap();
-            let there = convert.clone().with_into(Region::new(left, top, width, 12));
+            let there = convert.clone().into(Region::new(left, top, width, 12));
             cpu.run(&Job::new(&source, &large, &there).unwrap()).unwrap();
             let (small, large) = (small.map_read().unwrap(), large.map_read().unwrap());
             let (small, large) = (small.as_slice(), large.as_slice());
@@ -359,7 +355,7 @@ fn one_colour_stays_one_colour() {
             luma.fill(luma_code);
             chroma.fill(chroma_code);
             drop(map);
-            let antialiased = Convert::new().with_filter(Filter::Antialiased);
+            let antialiased = Convert::new().filter(Filter::Antialiased);
             compare_images(&source, (2, 20), Rgb, &antialiased);
         }
     }
@@ -373,7 +369,7 @@ fn bright_columns_beside_dark_ones() {
         let mut map = source.map().unwrap();
         map.as_mut_slice().chunks_mut(2).for_each(|pair| pair.copy_from_slice(&[even, 0]));
         drop(map);
-        let antialiased = Convert::new().with_filter(Filter::Antialiased);
+        let antialiased = Convert::new().filter(Filter::Antialiased);
         compare_images(&source, (30, 20), PixelFormat::Rgb, &antialiased);
     }
 }
@@ -383,12 +379,12 @@ fn rows_that_are_far_from_each_other() {
     use PixelFormat::*;
     // Sums of few more rows than 16 bits are enough for, and of few less, and so with a bit more.
     for height in [600, 620, 1200, 1240] {
-        let antialiased = Convert::new().with_filter(Filter::Antialiased);
+        let antialiased = Convert::new().filter(Filter::Antialiased);
         compare_sizes((2051, height), (20, 19), Nv12, Rgb, &antialiased);
     }
     for from in [Nv12, Yuyv, Rgba] {
         for filter in [Filter::Antialiased, Filter::Area, Filter::Lanczos3] {
-            let convert = Convert::new().with_filter(filter);
+            let convert = Convert::new().filter(filter);
             compare_sizes((2051, 170), (70, 20), from, Rgb, &convert);
         }
     }

@@ -274,16 +274,16 @@ mod tests {
     use super::*;
     use crate::job::Job;
     use crate::{Convert, Fit};
-    use tenure_tensor::{TensorDyn, TensorMemory};
+    use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
     fn plan(format: PixelFormat, dtype: DType, fill: [u8; 4]) -> Plan {
         let image = |width, height, format, dtype| {
             let memory = Some(TensorMemory::Mem);
-            TensorDyn::image(width, height, format, dtype, None, memory, None).unwrap()
+            TensorDyn::image(width, height, format, dtype, memory, None).unwrap()
         };
         let source = image(64, 32, PixelFormat::Nv12, DType::U8);
         let target = image(32, 32, format, dtype);
-        let letterbox = Convert::new().with_fit(Fit::Letterbox { fill });
+        let letterbox = Convert::new().fit(Fit::Letterbox { fill });
         Plan::new(&Job::new(&source, &target, &letterbox).unwrap().recipe)
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_layout::{DType, PixelFormat};
 use tenure_memory::{Access, Allocator, Buffer, CpuAccess, RawBuffer, Request};
-use tenure_tensor::{TensorDyn, TensorMemory};
+use tenure_tensor::{DynTensor, TensorDyn, TensorMemory};
 
 use super::worker::Order;
 use super::{OpenGl, Running};
@@ -30,11 +30,11 @@ fn counts(engine: &OpenGl) -> (usize, usize) {
 }
 
 fn image(memory: TensorMemory, format: PixelFormat, side: usize) -> TensorDyn {
-    TensorDyn::image(side, side, format, DType::U8, None, Some(memory), None).unwrap()
+    TensorDyn::image(side, side, format, DType::U8, Some(memory), None).unwrap()
 }
 
 fn job(source: &TensorDyn, target: &TensorDyn) -> Job {
-    Job::new(source, target, &Convert::new().with_fit(Fit::letterbox(3))).unwrap()
+    Job::new(source, target, &Convert::new().fit(Fit::letterbox(3))).unwrap()
 }
 
 /// Whether shared memory must be importable: said by the script that brings a driver that can.
@@ -90,8 +90,7 @@ fn tiles_of_one_buffer_are_drawn_side_by_side() {
             assert!(fence.wait(Some(Duration::from_secs(60))).unwrap());
         }
         let heap = Some(TensorMemory::Mem);
-        let alone =
-            TensorDyn::image(16, rows, PixelFormat::Rgba, DType::U8, None, heap, None).unwrap();
+        let alone = TensorDyn::image(16, rows, PixelFormat::Rgba, DType::U8, heap, None).unwrap();
         engine.run(&job(&frame, &alone)).unwrap();
         for tile in &tiles {
             assert_eq!(tile.map_read().unwrap().as_slice(), alone.map_read().unwrap().as_slice());
@@ -220,7 +219,8 @@ fn a_lost_context_is_told_and_another_one_made() {
         image(TensorMemory::Mem, PixelFormat::Grey, 8),
         image(TensorMemory::Mem, PixelFormat::Rgb, 8),
     );
-    let pixels = TensorDyn::image_in(&engine, 8, 8, PixelFormat::Rgb, DType::U8, None, None);
+    let pixels =
+        TensorDyn::image_builder(8, 8, PixelFormat::Rgb, DType::U8).allocator(&engine).build();
     let pixels = pixels.unwrap();
     engine.run(&job(&frame, &target)).unwrap();
     running(&engine).worker.orders.send(Order::LoseContext).unwrap();
@@ -230,7 +230,10 @@ fn a_lost_context_is_told_and_another_one_made() {
     engine.run(&job(&frame, &target)).unwrap();
     let error = pixels.map_read().map(drop).unwrap_err().to_string();
     assert!(error.contains("gone"), "{error}");
-    let new = TensorDyn::image_in(&engine, 8, 8, PixelFormat::Rgb, DType::U8, None, None).unwrap();
+    let new = TensorDyn::image_builder(8, 8, PixelFormat::Rgb, DType::U8)
+        .allocator(&engine)
+        .build()
+        .unwrap();
     engine.run(&job(&frame, &new)).unwrap();
     // On its way it is told by the fence: no byte, and nobody holds the picture.
     running(&engine).worker.orders.send(Order::LoseContext).unwrap();
@@ -274,7 +277,10 @@ impl Allocator for ForDevices {
 #[ignore = "needs DMA-BUF: tests/vm/test"]
 fn memory_that_the_cpu_cannot_map_is_only_for_the_gpu() {
     let make = |width, height, format| {
-        TensorDyn::image_in(&ForDevices, width, height, format, DType::U8, None, None).unwrap()
+        TensorDyn::image_builder(width, height, format, DType::U8)
+            .allocator(&ForDevices)
+            .build()
+            .unwrap()
     };
     let frame = image(TensorMemory::Dma, PixelFormat::Rgba, 64);
     frame.map().unwrap().as_mut_slice().iter_mut().zip(0..).for_each(|(byte, at)| *byte = at as u8);
@@ -288,8 +294,8 @@ fn memory_that_the_cpu_cannot_map_is_only_for_the_gpu() {
         "{said:?}"
     );
     assert!(said[1].verdict.is_ok(), "{said:?}");
-    processor.convert(&frame, &mut hidden.share(), &Convert::new()).unwrap();
-    processor.convert(&hidden, &mut seen.share(), &Convert::new()).unwrap();
+    processor.convert(&frame, &hidden.clone(), &Convert::new()).unwrap();
+    processor.convert(&hidden, &seen.clone(), &Convert::new()).unwrap();
     assert_eq!(frame.map_read().unwrap().as_slice(), seen.map_read().unwrap().as_slice());
     // What the driver rejects is no secret: there is no other way to such memory.
     let engine = engine();

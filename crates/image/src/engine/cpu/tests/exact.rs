@@ -29,7 +29,7 @@ const UNIT: Normalize = Normalize::scale(1.0 / 255.0);
 fn fixed_point_where_it_is_exact_enough() {
     use PixelFormat::{Nv12, Rgb};
     let frame = [(1920, 1080), (640, 360)];
-    let with = |filter, normalize| Convert::new().with_filter(filter).with_normalize(normalize);
+    let with = |filter, normalize| Convert::new().filter(filter).normalize(normalize);
     for normalize in [UNIT, HALVES, Normalize::IMAGENET, Normalize::NONE] {
         let usual = with(Filter::Antialiased, normalize);
         assert!(is_fixed(Nv12, frame, DType::F32, &usual), "{normalize:?}");
@@ -72,7 +72,7 @@ fn one_colour_stays_one_colour_in_floats() {
     for times in [2, 3, 4, 6, 8, 12, 16, 23, 31, 32, 60, 64, 90] {
         for filter in [Filter::Antialiased, Filter::Area, Filter::Lanczos3] {
             for normalize in [UNIT, HALVES, Normalize::IMAGENET] {
-                let convert = Convert::new().with_filter(filter).with_normalize(normalize);
+                let convert = Convert::new().filter(filter).normalize(normalize);
                 let cpus = kernels::all().map(|kernels| Cpu::with_kernels(kernels, Threads::One));
                 let cpus: Vec<Cpu> = cpus.collect();
                 for colour in codes.iter().zip(codes.iter().rev()).map(|(a, b)| (*a, *b)) {
