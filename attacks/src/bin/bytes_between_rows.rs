@@ -3,7 +3,7 @@
 //! stepping from one row into the gap behind it.
 #![forbid(unsafe_code)]
 
-use tenure::{DType, Error, PixelFormat, Region, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, PixelFormat, Region, Tensor, TensorDyn, TensorMemory, tensor::Error};
 use tenure_attacks::{layout, refused};
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);

@@ -2,7 +2,7 @@
 //! elements, planes, reshapes. Views that share none are mapped at the same time.
 #![forbid(unsafe_code)]
 
-use tenure::{DType, Error, PixelFormat, Region, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, PixelFormat, Region, Tensor, TensorDyn, TensorMemory, tensor::Error};
 use tenure_attacks::{memory, refused};
 
 fn main() {

@@ -65,7 +65,11 @@ impl<T: Element> Tensor<T> {
         let tensor = Self::new(shape, Some(TensorMemory::Mem), None)?;
         let (given, expected) = (values.len(), tensor.len());
         if given != expected {
-            return Err(Error::WrongLength { what: "elements", given, expected });
+            return Err(Error::from(crate::detail::WrongLength {
+                what: "elements",
+                given,
+                expected,
+            }));
         }
         for (to, &from) in tensor.map()?.as_mut_slice().iter_mut().zip(values) {
             *to = from.into();

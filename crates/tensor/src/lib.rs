@@ -36,6 +36,7 @@
 mod alias;
 mod copy;
 mod create;
+pub mod detail;
 mod element;
 mod error;
 pub mod fields;
@@ -71,6 +72,7 @@ pub use rows::{RowsMap, RowsRead};
 #[cfg(linux_like)]
 pub use share::{Sharing, receive, send};
 pub use tensor::{Tensor, TensorDyn};
+pub use tenure_layout::ErrorKind;
 
 pub use tenure_layout::{
     Colour, ColourMatrix, ColourRange, DType, ImageLayout, Layout, PixelFormat, PlaneLayout,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tenure::memory::{Access, Allocator, Error as MemoryError, Pool, PoolLimits, kind};
-use tenure::{Error, Result, TensorDyn, TensorMemory};
+use tenure::{tensor::Error, tensor::Result, TensorDyn, TensorMemory};
 
 use super::ops::take;
 use super::{ELEMENTS, Expected, Held, PoolModel, TYPES, World};

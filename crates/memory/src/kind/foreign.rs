@@ -117,7 +117,7 @@ pub unsafe fn adopt(
     name: Option<&str>,
 ) -> Result<RawBuffer> {
     if (address.is_none() && size > 0) || isize::try_from(size).is_err() {
-        return Err(Error::OutOfBounds { start: 0, end: size, len: 0 });
+        return Err(Error::from(crate::detail::OutOfBounds { start: 0, end: size, len: 0 }));
     }
     let Description { memory, space, vendor, writable } = description;
     let _keep_alive = Box::new(keep_alive);
