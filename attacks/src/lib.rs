@@ -22,16 +22,16 @@ macro_rules! refused {
 /// Errors of the memory under a tensor, as a pattern.
 #[macro_export]
 macro_rules! memory {
-    ($($error:ident $({ $($fields:tt)* })?)|+) => {
-        ::tenure::Error::Memory($(::tenure::memory::Error::$error $({ $($fields)* })?)|+)
+    ($($error:ident $(($detail:ident))? $({ $($fields:tt)* })?)|+) => {
+        ::tenure::tensor::Error::Memory($(::tenure::memory::Error::$error $(($detail))? $({ $($fields)* })?)|+)
     };
 }
 
 /// Errors of the layout of a tensor, as a pattern.
 #[macro_export]
 macro_rules! layout {
-    ($($error:ident $({ $($fields:tt)* })?)|+) => {
-        ::tenure::Error::Layout($(::tenure::layout::Error::$error $({ $($fields)* })?)|+)
+    ($($error:ident $(($detail:ident))? $({ $($fields:tt)* })?)|+) => {
+        ::tenure::tensor::Error::Layout($(::tenure::layout::Error::$error $(($detail))? $({ $($fields)* })?)|+)
     };
 }
 

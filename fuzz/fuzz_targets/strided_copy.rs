@@ -5,7 +5,7 @@
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use tenure::layout::Layout;
-use tenure::{Buffer, Error, Tensor, TensorDyn, TensorMemory};
+use tenure::{Buffer, tensor::Error, Tensor, TensorDyn, TensorMemory};
 use tenure_fuzz::elements::{halves, taken};
 use tenure_fuzz::views::{Start, View, chain};
 

@@ -2,7 +2,7 @@
 //! descriptors and copies.
 #![forbid(unsafe_code)]
 
-use tenure::{Bool, DType, DynTensor, Error, Layout, Tensor, TensorDyn, TensorMemory};
+use tenure::{Bool, DType, DynTensor, Layout, Tensor, TensorDyn, TensorMemory, tensor::Error};
 use tenure_attacks::{layout, memory, refused};
 
 fn main() {

@@ -2,7 +2,7 @@
 //! Two mutable references to one element would follow.
 #![forbid(unsafe_code)]
 
-use tenure::{DType, Error, Layout, Tensor};
+use tenure::{DType, Layout, Tensor, tensor::Error};
 use tenure_attacks::refused;
 
 fn main() {

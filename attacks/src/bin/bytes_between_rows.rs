@@ -3,7 +3,9 @@
 //! stepping from one row into the gap behind it.
 #![forbid(unsafe_code)]
 
-use tenure::{DType, DynTensor, Error, PixelFormat, Region, Tensor, TensorDyn, TensorMemory};
+use tenure::{
+    DType, DynTensor, PixelFormat, Region, Tensor, TensorDyn, TensorMemory, tensor::Error,
+};
 use tenure_attacks::{layout, refused};
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);

@@ -31,7 +31,8 @@ fn main() {
     let mut plane = parent.plane(0).expect("the only one").slice(0, 4..8).expect("rows");
     refused!(plane.configure_image(64, 5, grey, None), layout!(OutOfBounds { .. }));
     refused!(plane.set_plane_offset(4 * 64 + 1), layout!(OutOfBounds { .. }));
-    refused!(plane.set_plane_offset(4 * 64 - 1), tenure::Error::BeforeStart { start: 256, .. });
+    let before = plane.set_plane_offset(4 * 64 - 1);
+    refused!(before, tenure::tensor::Error::BeforeStart { start: 256, .. });
     let mut batch = TensorDyn::new(&[2, 4, 4, 3], DType::U8, None, None).expect("96 bytes");
     batch.set_format(PixelFormat::Rgb).expect("RGB");
     let mut first = batch.batch(0).expect("there");

@@ -33,7 +33,7 @@ fn main() {
     setrlimit(Resource::Nofile, limit).expect("fewer are always allowed");
     refused!(
         share::receive(&there),
-        Error::Message { reason: MessageFault::Descriptors { found, .. } } if found > 4
+        Error::Message(it) if matches!(it.reason, MessageFault::Descriptors { found, .. } if found > 4)
     );
     assert_eq!(open_descriptors(), before, "descriptors of refused messages must be closed");
 }

@@ -20,12 +20,12 @@ fn main() {
     refused!(odd.slice(0, 1..2), layout!(SubByte { .. }));
     let crossed = Layout::strided(DType::U4, &[2, 3], &[3, 1], 0);
     let strided = |layout| TensorDyn::from_buffer(tensor.buffer().clone(), layout);
-    if let Ok(view) = crossed.map_err(tenure::Error::from).and_then(strided) {
+    if let Ok(view) = crossed.map_err(tenure::tensor::Error::from).and_then(strided) {
         assert!(view.is_contiguous(), "only because that is how they are packed");
     }
     let backwards = Layout::strided(DType::U4, &[4], &[-1], 4);
     refused!(backwards, tenure::layout::Error::SubByte { .. });
-    refused!(tensor.typed::<u8>(), tenure::Error::WrongElement { .. });
+    refused!(tensor.typed::<u8>(), tenure::tensor::Error::WrongElement { .. });
 
     // Two views never share a byte, unless they overlap and the ledger sees it.
     let flat = tensor.reshape(&[24]).expect("flat");

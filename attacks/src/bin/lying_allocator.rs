@@ -30,7 +30,7 @@ impl Allocator for Miser {
 }
 
 /// A tensor that should have 4096 bytes: refused when made, or never seen with more than there are.
-fn starves(made: Result<Tensor<u8>, tenure::Error>) {
+fn starves(made: Result<Tensor<u8>, tenure::tensor::Error>) {
     let Ok(tensor) = made else { return };
     for attack in [Ok(tensor.clone()), tensor.slice(0, 1000..4096)].into_iter().flatten() {
         assert!(attack.map().is_err() && attack.map_read().is_err() && attack.fill(1).is_err());

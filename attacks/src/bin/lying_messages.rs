@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 
 use tenure::memory::{Error as MemoryError, MessageFault, share};
 use tenure::wire::{Description, Fault, ImageDescription};
-use tenure::{DType, Error, PixelFormat, Tensor, TensorDyn, TensorMemory, receive};
+use tenure::{DType, PixelFormat, Tensor, TensorDyn, TensorMemory, receive, tensor::Error};
 use tenure_attacks::{layout, memory, open_descriptors, refused};
 
 const FAR: usize = usize::MAX;
@@ -78,9 +78,9 @@ fn main() {
     let endless = Description { shape: vec![FAR, FAR], ..honest() };
     refused!(told(&endless, 1), layout!(TooLarge { .. }));
     let broadcast = Description { shape: vec![1 << 42], strides: vec![0], ..honest() };
-    refused!(told(&broadcast, 1), Error::Description(Fault::Packed { .. }));
+    refused!(told(&broadcast, 1), Error::Description(fault) if matches!(*fault, Fault::Packed { .. }));
     let windows = Description { shape: vec![3000, 64], strides: vec![1, 1], ..honest() };
-    refused!(told(&windows, 1), Error::Description(Fault::Packed { .. }));
+    refused!(told(&windows, 1), Error::Description(fault) if matches!(*fault, Fault::Packed { .. }));
     let far = Description { offset: FAR, ..honest() };
     refused!(told(&far, 1), layout!(Unaddressable { .. }));
     let odd =
@@ -98,11 +98,11 @@ fn main() {
     let three = picture(&[(0, 0, 32), (0, 2048, 32), (0, 0, 32)], 32, 64);
     refused!(told(&three, 1), layout!(PlaneCount { .. }));
     let elsewhere = picture(&[(0, 0, 32), (1, 0, 32)], 32, 64);
-    refused!(told(&elsewhere, 1), Error::Description(Fault::TooLarge { .. }));
+    refused!(told(&elsewhere, 1), Error::Description(fault) if matches!(*fault, Fault::TooLarge { .. }));
     refused!(told(&elsewhere, 3), memory!(Message { .. }));
     refused!(told(&honest(), 0), memory!(Message { .. }));
 
-    let fault = |reason: fn(&MessageFault) -> bool| move |error: &MemoryError| matches!(error, MemoryError::Message { reason: r } if reason(r));
+    let fault = |reason: fn(&MessageFault) -> bool| move |error: &MemoryError| matches!(error, MemoryError::Message(it) if reason(&it.reason));
     let not_ours = fault(|reason| matches!(reason, MessageFault::NotOurs { .. }));
     refused!(raw(b"GET / HTTP/1.1"), error if not_ours(&error));
     let version = fault(|reason| matches!(reason, MessageFault::Version { found: 9, .. }));

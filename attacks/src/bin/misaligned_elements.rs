@@ -2,7 +2,9 @@
 //! descriptor.
 #![forbid(unsafe_code)]
 
-use tenure::{DType, Error, Layout, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory};
+use tenure::{
+    DType, Layout, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory, tensor::Error,
+};
 use tenure_attacks::{layout, refused};
 
 fn main() {

@@ -4,7 +4,7 @@
 
 use tenure::{Tensor, TensorMemory};
 
-fn tensor(bytes: usize) -> Result<Tensor<u8>, tenure::Error> {
+fn tensor(bytes: usize) -> Result<Tensor<u8>, tenure::tensor::Error> {
     Tensor::<u8>::new(&[bytes], Some(TensorMemory::Mem), None)
 }
 

@@ -41,7 +41,7 @@ fn main() {
     refused!(frame.view(Region::new(1, 0, 2, 2)), layout!(RegionCutsChroma { .. }));
     refused!(frame.plane(2), layout!(PlaneCount { .. }));
     refused!(frame.plane(FAR), layout!(PlaneCount { .. }));
-    refused!(tensor.plane(0), tenure::Error::NotAnImage { .. });
+    refused!(tensor.plane(0), tenure::tensor::Error::NotAnImage { .. });
 
     let buffer = tensor.buffer();
     for range in [0..33, 32..33, FAR - 1..FAR] {
@@ -68,10 +68,10 @@ fn main() {
     refused!(planes(&[(7, None)], 2, 1), layout!(OutOfBounds { .. }));
     refused!(planes(&[(0, Some(8))], 2, 2), layout!(OutOfBounds { .. }));
     refused!(planes(&[(FAR, None)], 1, 1), layout!(ImageTooLarge { .. } | OutOfBounds { .. }));
-    refused!(Tensor::from_slice(&[0u8; 31], &[4, 8]), tenure::Error::WrongLength { .. });
-    refused!(tensor.copy_to_flat(&mut [0; 31]), tenure::Error::WrongLength { .. });
+    refused!(Tensor::from_slice(&[0u8; 31], &[4, 8]), tenure::tensor::Error::WrongLength { .. });
+    refused!(tensor.copy_to_flat(&mut [0; 31]), tenure::tensor::Error::WrongLength { .. });
     refused!(
-        tensor.buffer().slice(0..33).map_err(tenure::Error::from),
+        tensor.buffer().slice(0..33).map_err(tenure::tensor::Error::from),
         memory!(OutOfBounds { .. })
     );
 }

@@ -2,7 +2,7 @@
 //! reachable once, and be the one that the tensor names.
 #![forbid(unsafe_code)]
 
-use tenure::{DType, Error, Layout, Tensor, TensorMemory};
+use tenure::{DType, Layout, Tensor, TensorMemory, tensor::Error};
 use tenure_attacks::refused;
 
 fn main() {

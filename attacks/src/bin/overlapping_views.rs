@@ -2,7 +2,9 @@
 //! elements, planes, reshapes. Views that share none are mapped at the same time.
 #![forbid(unsafe_code)]
 
-use tenure::{DType, DynTensor, Error, PixelFormat, Region, Tensor, TensorDyn, TensorMemory};
+use tenure::{
+    DType, DynTensor, PixelFormat, Region, Tensor, TensorDyn, TensorMemory, tensor::Error,
+};
 use tenure_attacks::{memory, refused};
 
 fn main() {

@@ -13,7 +13,7 @@ fn main() {
     assert_eq!(peer(&here).expect("connected").pid, std::process::id());
 
     let alone = UnixDatagram::unbound().expect("a socket");
-    refused!(peer(&alone), Error::System { cause, .. } if cause.raw_os_error() == Some(107));
+    refused!(peer(&alone), Error::System(failed) if failed.cause.raw_os_error() == Some(107));
     let folder = tempfile::tempdir().expect("a folder");
     let listener = UnixListener::bind(folder.path().join("socket")).expect("a socket");
     if let Ok(peer) = peer(&listener) {

@@ -24,9 +24,9 @@ fn main() {
         refused!(memory.map(), memory!(Busy { .. }));
         drop(held);
         // Filling or copying would write some bytes twice, in an order that nobody promises.
-        refused!(image.fill(1), tenure::Error::Overlapping { .. });
+        refused!(image.fill(1), tenure::tensor::Error::Overlapping { .. });
         let other = nv12(&[plane(2048), plane(2048 + 1024)]);
-        refused!(image.copy_from(&other), tenure::Error::Overlapping { .. });
+        refused!(image.copy_from(&other), tenure::tensor::Error::Overlapping { .. });
     }
     let image = nv12(&[plane(0), plane(1024)]).typed::<u8>().expect("bytes");
     let planes = [0, 1].map(|index| image.plane(index).expect("there").map().expect("apart"));
@@ -36,10 +36,10 @@ fn main() {
     let other = Tensor::<u8>::new(&[4096], Some(TensorMemory::Shm), None).expect("a page");
     let fd = other.clone_fd().expect("it has one");
     let apart = nv12(&[plane(0), PlaneDescriptor::new(fd).expect("open")]);
-    refused!(apart.map(), tenure::Error::SeveralBuffers { .. });
-    refused!(apart.map_strided_read(), tenure::Error::SeveralBuffers { .. });
-    refused!(apart.reshape(&[1024]), tenure::Error::SeveralBuffers { .. });
-    refused!(apart.clone_fd(), tenure::Error::SeveralBuffers { .. });
+    refused!(apart.map(), tenure::tensor::Error::SeveralBuffers { .. });
+    refused!(apart.map_strided_read(), tenure::tensor::Error::SeveralBuffers { .. });
+    refused!(apart.reshape(&[1024]), tenure::tensor::Error::SeveralBuffers { .. });
+    refused!(apart.clone_fd(), tenure::tensor::Error::SeveralBuffers { .. });
     let held = apart.plane(1).expect("chroma").map().expect("free");
     refused!(other.map(), memory!(Busy { .. }));
     assert!(memory.map().is_ok() && held.as_slice().len() == 512);

@@ -29,7 +29,7 @@ fn main() {
     }
     let array = map.array().expect("contiguous");
     assert_eq!(array.iter().filter(|value| value.get()).count(), 255);
-    refused!(tensor.to_dyn().typed::<u8>(), tenure::Error::WrongElement { .. });
+    refused!(tensor.to_dyn().typed::<u8>(), tenure::tensor::Error::WrongElement { .. });
 
     let copy = Tensor::<Bool>::new(&[256], None, None).expect("256 bytes");
     drop(map);

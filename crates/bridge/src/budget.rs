@@ -30,7 +30,8 @@ pub(crate) struct Share {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{needed} bytes more than are used now would exceed the bridge's memory: {used} of {limit} bytes \
-     are used (allow more with --memory, or import fewer streams)"
+     are used{}",
+    tenure_layout::Remedy::RaiseBridgeMemory.clause()
 )]
 pub struct OverBudget {
     /// Bytes that were asked for besides those that are used.
@@ -39,6 +40,13 @@ pub struct OverBudget {
     pub used: u64,
     /// The most bytes.
     pub limit: u64,
+}
+
+impl OverBudget {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::OutOfMemory
+    }
 }
 
 impl Budget {

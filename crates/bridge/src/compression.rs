@@ -39,6 +39,13 @@ pub struct UnknownCompression {
     pub word: String,
 }
 
+impl UnknownCompression {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Invalid
+    }
+}
+
 impl FromStr for Compression {
     type Err = UnknownCompression;
 

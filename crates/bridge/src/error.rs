@@ -1,5 +1,7 @@
 //! Everything that can go wrong with a bridge, with the values that were wrong.
 
+use tenure_layout::{ErrorKind, Remedy};
+
 use crate::packet::Fault;
 
 /// Result of this crate.
@@ -65,4 +67,36 @@ pub enum Error {
     /// A thread was refused.
     #[error("starting a thread failed: {0}")]
     Thread(std::io::Error),
+}
+
+impl Error {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Pattern { .. } | Error::Prefix { .. } => ErrorKind::Invalid,
+            Error::Network { .. } => ErrorKind::Unavailable,
+            Error::Packet(fault) => fault.kind(),
+            Error::Stream(error) => error.kind(),
+            Error::Tensor(error) => error.kind(),
+            Error::Image(error) => error.kind(),
+            #[cfg(feature = "zenoh")]
+            Error::OverBudget(over) => over.kind(),
+            #[cfg(feature = "zenoh")]
+            Error::Budget { .. } => ErrorKind::Invalid,
+            Error::NoMemory { .. } => ErrorKind::OutOfMemory,
+            Error::Thread(_) => ErrorKind::System,
+        }
+    }
+
+    /// What would help, where a call would.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Error::Stream(error) => error.remedy(),
+            Error::Tensor(error) => error.remedy(),
+            Error::Image(error) => error.remedy(),
+            #[cfg(feature = "zenoh")]
+            Error::OverBudget(_) => Some(Remedy::RaiseBridgeMemory),
+            _ => None,
+        }
+    }
 }

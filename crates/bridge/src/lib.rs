@@ -96,6 +96,8 @@ pub use body::{Carried, pack, unpack};
 pub use compression::{Compression, UnknownCompression};
 #[cfg(linux_like)]
 pub use error::{Error, Result};
+#[cfg(linux_like)]
+pub use tenure_layout::ErrorKind;
 
 #[cfg(all(linux_like, feature = "zenoh"))]
 pub use bridge::Bridge;

@@ -153,6 +153,13 @@ pub enum Fault {
     Body(String),
 }
 
+impl Fault {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Damaged
+    }
+}
+
 /// What lies beside a body.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Packet {
@@ -308,7 +315,8 @@ impl Packet {
 
 /// Checks that frames can look like this, and have so many bytes.
 fn check_description(description: &Description, bytes: u64) -> Result<usize, Fault> {
-    let impossible = |error: crate::Error| Fault::Impossible(error.to_string());
+    let impossible =
+        |error: crate::Error| Fault::Impossible(tenure_layout::Language::Plain.say(&error));
     let (dense, expected) = dense::dense(description).map_err(impossible)?;
     if dense != *description {
         return Err(Fault::NotDense);

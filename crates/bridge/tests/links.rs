@@ -97,7 +97,10 @@ fn what_ends_while_the_link_is_cut_ends() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(ended, Error::Ended { dead: false, .. }), "{ended}");
+    assert!(
+        matches!(&ended, Error::Ended(it) if matches!(**it, tenure_stream::detail::Ended { dead: false, .. })),
+        "{ended}"
+    );
     until("the report", || there.report().imports[0].state == ImportState::Ended);
 
     // Whoever publishes it again begins anew.

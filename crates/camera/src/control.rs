@@ -85,7 +85,9 @@ pub(crate) fn list(device: &Device) -> Result<Vec<Control>> {
 }
 
 pub(crate) fn find(device: &Device, name: &str) -> Result<Control> {
-    let missing = || Error::NoControl { path: device.path.clone(), name: name.to_owned() };
+    let missing = || {
+        Error::from(crate::detail::NoControl { path: device.path.clone(), name: name.to_owned() })
+    };
     let named = |control: &Control| control.name.eq_ignore_ascii_case(name);
     list(device)?.into_iter().find(named).ok_or_else(missing)
 }

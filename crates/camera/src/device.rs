@@ -57,9 +57,9 @@ pub(crate) fn ask(path: &Path) -> Result<(OwnedFd, Capability)> {
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let failed = |errno: Errno| match errno {
         Errno::BUSY | Errno::NODEV | Errno::NXIO => Error::driver(path, "opening", errno),
-        _ => Error::Open { path: path.to_owned(), cause: errno.into() },
+        _ => Error::from(crate::detail::Open { path: path.to_owned(), cause: errno.into() }),
     };
-    let not = |found| Error::NotACamera { path: path.to_owned(), found };
+    let not = |found| Error::from(crate::detail::NotACamera { path: path.to_owned(), found });
     // Looked at first: opening a pipe or a tape may have effects.
     let stat = rustix::fs::stat(path).map_err(failed)?;
     match FileType::from_raw_mode(stat.st_mode) {
@@ -106,8 +106,9 @@ pub(crate) fn queue_kind(capability: &Capability) -> Result<u32, &'static str> {
 impl Device {
     pub(crate) fn open(path: &Path) -> Result<Device> {
         let (fd, capability) = ask(path)?;
-        let kind = queue_kind(&capability)
-            .map_err(|found| Error::NotACamera { path: path.to_owned(), found })?;
+        let kind = queue_kind(&capability).map_err(|found| {
+            Error::from(crate::detail::NotACamera { path: path.to_owned(), found })
+        })?;
         Ok(Device {
             fd,
             path: path.to_owned(),

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::io::Errno;
+use tenure_layout::{ErrorKind, Remedy};
 
-use crate::formats::size_words;
-use crate::holders::{self, Holder};
-use crate::{FourCc, FrameSizes};
+use crate::{detail, holders};
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -18,31 +17,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The device cannot be opened.
-    #[error("cannot open {}: {cause}{}", path.display(), advice(cause))]
-    Open {
-        /// The path.
-        path: PathBuf,
-        /// The system's answer.
-        cause: io::Error,
-    },
+    #[error(transparent)]
+    Open(Box<detail::Open>),
     /// The device can be opened but gives no frames.
-    #[error("{} is no camera: it is {found}", path.display())]
-    NotACamera {
-        /// The path.
-        path: PathBuf,
-        /// What it is.
-        found: &'static str,
-    },
+    #[error(transparent)]
+    NotACamera(Box<detail::NotACamera>),
     /// Somebody else is using the camera.
-    #[error("{} is busy ({what}): {}", path.display(), holders::words(holders))]
-    Busy {
-        /// The path.
-        path: PathBuf,
-        /// What was tried.
-        what: &'static str,
-        /// Who has it open.
-        holders: Vec<Holder>,
-    },
+    #[error(transparent)]
+    Busy(Box<detail::Busy>),
     /// The camera is gone.
     #[error("{} is gone: the camera was unplugged", path.display())]
     Unplugged {
@@ -50,32 +32,11 @@ pub enum Error {
         path: PathBuf,
     },
     /// The camera does not have this format.
-    #[error("{} has no format {wanted}; it has {}", path.display(), list(has))]
-    NoFormat {
-        /// The path.
-        path: PathBuf,
-        /// What was asked for.
-        wanted: FourCc,
-        /// What there is.
-        has: Vec<FourCc>,
-    },
+    #[error(transparent)]
+    NoFormat(Box<detail::NoFormat>),
     /// The camera does not have this size.
-    #[error(
-        "{} gives no {format} frames of {}x{}; the nearest are {}x{}{}",
-        path.display(), wanted.0, wanted.1, nearest.0, nearest.1, size_words(has)
-    )]
-    NoSize {
-        /// The path.
-        path: PathBuf,
-        /// The format.
-        format: FourCc,
-        /// Width and height asked for.
-        wanted: (u32, u32),
-        /// Width and height that the driver offers instead.
-        nearest: (u32, u32),
-        /// All sizes that it lists.
-        has: Vec<FrameSizes>,
-    },
+    #[error(transparent)]
+    NoSize(Box<detail::NoSize>),
     /// Letters that are no code.
     #[error("{word:?} is no four-character code (NV12, YUYV, GREY, MJPG, …)")]
     BadFourCc {
@@ -95,39 +56,17 @@ pub enum Error {
         held: usize,
     },
     /// The stream is paused.
-    #[error("the stream is paused: call resume() first")]
+    #[error("the stream is paused{}", Remedy::ResumeCamera.clause())]
     Paused,
     /// The driver cannot export its buffers.
-    #[error("{} does not export its buffers as DMA-BUF: {cause}", path.display())]
-    NoExport {
-        /// The path.
-        path: PathBuf,
-        /// The system's answer.
-        cause: io::Error,
-    },
+    #[error(transparent)]
+    NoExport(Box<detail::NoExport>),
     /// The driver refuses to capture into memory from outside.
-    #[error(
-        "{} refuses to capture into this DMA-BUF: {cause}{}",
-        path.display(), refusal_words(cause)
-    )]
-    BufferRefused {
-        /// The path.
-        path: PathBuf,
-        /// The system's answer.
-        cause: io::Error,
-    },
+    #[error(transparent)]
+    BufferRefused(Box<detail::BufferRefused>),
     /// Memory from outside that does not fit the frames.
-    #[error("buffer {index} has {have} bytes for plane {plane}, the camera writes {need}")]
-    BufferTooSmall {
-        /// Which buffer.
-        index: usize,
-        /// Which plane.
-        plane: usize,
-        /// Its bytes.
-        have: usize,
-        /// Bytes of the plane.
-        need: usize,
-    },
+    #[error(transparent)]
+    BufferTooSmall(Box<detail::BufferTooSmall>),
     /// A tensor that frames cannot be captured into.
     #[error("frames cannot be captured into tensor {index}: {reason}")]
     BadBuffer {
@@ -145,23 +84,11 @@ pub enum Error {
         needed: usize,
     },
     /// No such control.
-    #[error("{} has no control {name:?}", path.display())]
-    NoControl {
-        /// The path.
-        path: PathBuf,
-        /// What was asked for.
-        name: String,
-    },
+    #[error(transparent)]
+    NoControl(Box<detail::NoControl>),
     /// A system call failed.
-    #[error("{}: {what} failed: {cause}", path.display())]
-    System {
-        /// The path.
-        path: PathBuf,
-        /// The call, in words.
-        what: &'static str,
-        /// The system's answer.
-        cause: io::Error,
-    },
+    #[error(transparent)]
+    System(Box<detail::System>),
     /// The frame does not make a tensor.
     #[error(transparent)]
     Tensor(#[from] tenure_tensor::Error),
@@ -181,10 +108,64 @@ impl Error {
             Errno::NODEV | Errno::NXIO => Error::Unplugged { path },
             Errno::BUSY => {
                 let holders = holders::of(&path);
-                Error::Busy { path, what, holders }
+                detail::Busy { path, what, holders }.into()
             }
-            _ => Error::System { path, what, cause: errno.into() },
+            _ => detail::System { path, what, cause: errno.into() }.into(),
         }
+    }
+
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Tensor(error) => error.kind(),
+            Error::Memory(error) => error.kind(),
+            Error::Layout(error) => error.kind(),
+            Error::Busy(_) | Error::Starved { .. } => ErrorKind::Busy,
+            Error::Unplugged { .. } => ErrorKind::Closed,
+            Error::Timeout { .. } => ErrorKind::NoAnswer,
+            Error::NotACamera(_)
+            | Error::NoFormat(_)
+            | Error::NoSize(_)
+            | Error::NoExport(_)
+            | Error::BufferRefused(_) => ErrorKind::Unsupported,
+            Error::NoControl(_) => ErrorKind::NotFound,
+            Error::Open(_) | Error::System(_) => ErrorKind::System,
+            Error::BadFourCc { .. }
+            | Error::Paused
+            | Error::BufferTooSmall(_)
+            | Error::BadBuffer { .. }
+            | Error::TooFewBuffers { .. } => ErrorKind::Invalid,
+        }
+    }
+
+    /// What would help, where a call would.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Error::Tensor(error) => error.remedy(),
+            Error::Memory(error) => error.remedy(),
+            Error::Open(open) => detail::list_cameras(&open.cause),
+            Error::BufferRefused(refused) => detail::other_memory(&refused.cause),
+            Error::Paused => Some(Remedy::ResumeCamera),
+            _ => None,
+        }
+    }
+
+    /// The operating system's answer, if it is one. It is part of the text.
+    pub fn os_error(&self) -> Option<&io::Error> {
+        match self {
+            Error::Tensor(error) => error.os_error(),
+            Error::Memory(error) => error.os_error(),
+            Error::Open(open) => Some(&open.cause),
+            Error::NoExport(refused) => Some(&refused.cause),
+            Error::BufferRefused(refused) => Some(&refused.cause),
+            Error::System(system) => Some(&system.cause),
+            _ => None,
+        }
+    }
+
+    /// Whether another program has the camera, or this one all frames.
+    pub fn is_busy(&self) -> bool {
+        self.kind() == ErrorKind::Busy
     }
 
     /// Whether waiting longer could help.
@@ -196,31 +177,4 @@ impl Error {
     pub fn is_unplugged(&self) -> bool {
         matches!(self, Error::Unplugged { .. })
     }
-}
-
-fn advice(cause: &io::Error) -> &'static str {
-    match cause.kind() {
-        io::ErrorKind::PermissionDenied => {
-            " (add the user to the group that owns it, usually video)"
-        }
-        io::ErrorKind::NotFound => " (list what there is with tenure_camera::cameras())",
-        _ => "",
-    }
-}
-
-fn refusal_words(cause: &io::Error) -> &'static str {
-    match cause.raw_os_error() {
-        Some(libc::EFAULT | libc::EINVAL | libc::ENOMEM | libc::EIO) => {
-            " (its hardware may need contiguous memory: take a CMA heap such as \
-             Source::Heap(\"reserved\"), or let the driver export its own buffers)"
-        }
-        _ => "",
-    }
-}
-
-fn list(codes: &[FourCc]) -> String {
-    if codes.is_empty() {
-        return "none".to_owned();
-    }
-    codes.iter().map(FourCc::to_string).collect::<Vec<_>>().join(", ")
 }

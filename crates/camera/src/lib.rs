@@ -39,6 +39,7 @@
 mod camera;
 mod colour;
 mod control;
+pub mod detail;
 mod device;
 mod error;
 mod formats;
@@ -64,4 +65,5 @@ pub use holders::Holder;
 pub use list::{Found, cameras};
 pub use mode::{Mode, PlaneSize};
 pub use stream::Stream;
+pub use tenure_layout::ErrorKind;
 pub use wanted::{FrameMemory, Wanted};

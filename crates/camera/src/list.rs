@@ -43,9 +43,9 @@ fn look(number: u32) -> Found {
     let path = PathBuf::from(format!("/dev/video{number}"));
     match ask(&path) {
         Ok((_, capability)) => {
-            let capture = queue_kind(&capability)
-                .map(|_| ())
-                .map_err(|found| Error::NotACamera { path: path.clone(), found });
+            let capture = queue_kind(&capability).map(|_| ()).map_err(|found| {
+                Error::from(crate::detail::NotACamera { path: path.clone(), found })
+            });
             Found { path, identity: Some(identity(&capability)), capture }
         }
         Err(why) => Found { path, identity: None, capture: Err(why) },

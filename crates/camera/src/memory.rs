@@ -37,9 +37,11 @@ impl Plane {
     /// A DMA-BUF, from its first byte.
     pub(crate) fn dma(home: Buffer) -> Result<Plane> {
         let raw = home.raw()?;
-        let failed = |errno: rustix::io::Errno| Error::System {
-            what: "looking at the descriptor",
-            cause: errno.into(),
+        let failed = |errno: rustix::io::Errno| {
+            Error::from(tenure_memory::detail::System {
+                what: "looking at the descriptor",
+                cause: errno.into(),
+            })
         };
         let stat = rustix::fs::fstat(raw.descriptor()?).map_err(failed)?;
         let key = key_of(&stat);
@@ -180,9 +182,11 @@ unsafe impl RawMemory for Window {
 
     fn begin(&self, access: Access) -> Result<NonNull<u8>> {
         if let Some(fd) = self.dma() {
-            kernel::synchronise(fd, access.writes(), false).map_err(|errno| Error::System {
-                what: "beginning CPU access to the frame",
-                cause: errno.into(),
+            kernel::synchronise(fd, access.writes(), false).map_err(|errno| {
+                Error::from(tenure_memory::detail::System {
+                    what: "beginning CPU access to the frame",
+                    cause: errno.into(),
+                })
             })?;
         }
         Ok(self.address)

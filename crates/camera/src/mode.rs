@@ -171,7 +171,7 @@ fn choose(device: &Device, wanted: &Wanted, now: &Mode) -> Result<FourCc> {
 
 fn refuse<T>(device: &Device, wanted: FourCc) -> Result<T> {
     let has = formats(device)?.into_iter().map(|entry| entry.fourcc).collect();
-    Err(Error::NoFormat { path: device.path.clone(), wanted, has })
+    Err(Error::from(crate::detail::NoFormat { path: device.path.clone(), wanted, has }))
 }
 
 /// Whether what the driver makes of the wish is what was wished.
@@ -180,13 +180,15 @@ fn accept(device: &Device, wanted: &Wanted, code: FourCc, got: &Picture) -> Resu
         return refuse(device, code);
     }
     match wanted.size {
-        Some(size) if !wanted.nearest && size != (got.width, got.height) => Err(Error::NoSize {
-            path: device.path.clone(),
-            format: code,
-            wanted: size,
-            nearest: (got.width, got.height),
-            has: sizes(device, code)?,
-        }),
+        Some(size) if !wanted.nearest && size != (got.width, got.height) => {
+            Err(Error::from(crate::detail::NoSize {
+                path: device.path.clone(),
+                format: code,
+                wanted: size,
+                nearest: (got.width, got.height),
+                has: sizes(device, code)?,
+            }))
+        }
         _ => Ok(()),
     }
 }

@@ -303,7 +303,10 @@ impl Session {
     fn refused(&self, what: &'static str, errno: Errno) -> Error {
         let ours = self.requested.memory == MEMORY_DMABUF;
         match Error::driver(&self.device.path, what, errno) {
-            Error::System { path, cause, .. } if ours => Error::BufferRefused { path, cause },
+            Error::System(failed) if ours => {
+                let crate::detail::System { path, cause, .. } = *failed;
+                Error::from(crate::detail::BufferRefused { path, cause })
+            }
             other => other,
         }
     }
@@ -358,7 +361,10 @@ fn exported(
     let fd = kernel::export_buffer(device.as_fd(), device.kind, index, plane, writable);
     let fd =
         fd.map_err(|errno| match Error::driver(&device.path, "exporting a buffer", errno) {
-            Error::System { path, cause, .. } => Error::NoExport { path, cause },
+            Error::System(failed) => {
+                let crate::detail::System { path, cause, .. } = *failed;
+                Error::from(crate::detail::NoExport { path, cause })
+            }
             other => other,
         })?;
     Ok(Plane::dma(import(fd, len, protection, Some("camera"))?)?)
@@ -374,7 +380,12 @@ fn given(buffer: Buffer, index: usize, plane: usize, need: usize) -> Result<Plan
         return bad("it does not start at the first byte of its memory");
     }
     if buffer.len() < need {
-        return Err(Error::BufferTooSmall { index, plane, have: buffer.len(), need });
+        return Err(Error::from(crate::detail::BufferTooSmall {
+            index,
+            plane,
+            have: buffer.len(),
+            need,
+        }));
     }
     if !buffer.raw()?.writable() {
         return bad("it is read-only");

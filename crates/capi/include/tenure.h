@@ -136,6 +136,18 @@ enum tenure_status_t
      * The producer put this consumer out, because it held its frames for too long.
      */
     TENURE_STATUS_EVICTED = 16,
+    /**
+     * Something has this name already: a stream with a producer.
+     */
+    TENURE_STATUS_EXISTS = 17,
+    /**
+     * An element type that this cannot be done with.
+     */
+    TENURE_STATUS_WRONG_TYPE = 18,
+    /**
+     * It was made before this process was forked off, and stays the other process's: make it here.
+     */
+    TENURE_STATUS_FORKED = 19,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -2088,7 +2100,7 @@ tenure_status_t tenure_processor_convert_batch(const struct tenure_processor_t *
 void tenure_processor_free(struct tenure_processor_t *processor);
 
 /**
- * Takes the name, and lets consumers in. `TENURE_STATUS_BUSY` if another producer has the name.
+ * Takes the name, and lets consumers in. `TENURE_STATUS_EXISTS` if another producer has the name.
  *
  * # Safety
  * `options` is null or options; `publisher` is null or valid.

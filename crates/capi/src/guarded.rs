@@ -7,6 +7,8 @@ use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use tenure::Language;
+
 use crate::failure::{Failure, Outcome};
 use crate::status::Status;
 
@@ -18,7 +20,8 @@ thread_local! {
 pub(crate) fn guarded(work: impl FnOnce() -> Outcome) -> Status {
     // What a panic leaves half done are handles of the caller, which lock nothing and which the
     // ledger keeps apart, as after an error.
-    let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+    let outcome = catch_unwind(AssertUnwindSafe(|| Language::C.during(work)));
+    let outcome = outcome.unwrap_or_else(|panic| {
         Err(Failure::new(Status::Internal, format!("a fault in libtenure: {}", words(&panic))))
     });
     match outcome {

@@ -28,7 +28,7 @@ impl PublisherHandle {
     }
 }
 
-/// Takes the name, and lets consumers in. `TENURE_STATUS_BUSY` if another producer has the name.
+/// Takes the name, and lets consumers in. `TENURE_STATUS_EXISTS` if another producer has the name.
 ///
 /// # Safety
 /// `options` is null or options; `publisher` is null or valid.

@@ -1,5 +1,7 @@
 //! What every call answers.
 
+use tenure::ErrorKind;
+
 /// What a call answers. Anything but `TENURE_STATUS_OK` has a text, which `tenure_last_error`
 /// gives; what a call would have put out is left as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,4 +41,50 @@ pub enum Status {
     NoAnswer = 15,
     /// The producer put this consumer out, because it held its frames for too long.
     Evicted = 16,
+    /// Something has this name already: a stream with a producer.
+    Exists = 17,
+    /// An element type that this cannot be done with.
+    WrongType = 18,
+    /// It was made before this process was forked off, and stays the other process's: make it here.
+    Forked = 19,
+}
+
+impl From<ErrorKind> for Status {
+    fn from(kind: ErrorKind) -> Status {
+        match kind {
+            ErrorKind::Invalid => Status::Invalid,
+            ErrorKind::WrongType => Status::WrongType,
+            ErrorKind::Busy => Status::Busy,
+            ErrorKind::ReadOnly => Status::ReadOnly,
+            ErrorKind::Unsupported => Status::Unsupported,
+            ErrorKind::Unavailable => Status::Unavailable,
+            ErrorKind::OutOfMemory => Status::OutOfMemory,
+            ErrorKind::NotFound => Status::NotFound,
+            ErrorKind::Exists => Status::Exists,
+            ErrorKind::Damaged => Status::Damaged,
+            ErrorKind::Closed => Status::Closed,
+            ErrorKind::Evicted => Status::Evicted,
+            ErrorKind::Refused => Status::Refused,
+            ErrorKind::NoAnswer => Status::NoAnswer,
+            ErrorKind::Forked => Status::Forked,
+            ErrorKind::Stopped => Status::Stopped,
+            ErrorKind::System => Status::System,
+            // A kind of a later version; a test finds those that are missing here.
+            _ => Status::Invalid,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_status_of_its_own() {
+        let mut codes: Vec<_> = ErrorKind::ALL.map(|kind| Status::from(kind) as i32).into();
+        assert!(codes.iter().all(|&code| code != Status::Internal as i32 && code > 1));
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), ErrorKind::ALL.len());
+    }
 }

@@ -42,7 +42,7 @@ pub(crate) enum Uncopied {
     NoMemory(u64),
     /// The tensor cannot be read.
     #[error(transparent)]
-    Tensor(#[from] tenure::Error),
+    Tensor(#[from] tenure::tensor::Error),
 }
 
 /// The largest copy that is made now.

@@ -28,7 +28,7 @@ pub(crate) enum Failure {
     Json(#[from] serde_json::Error),
     /// A tensor was refused.
     #[error(transparent)]
-    Tensor(#[from] tenure::Error),
+    Tensor(#[from] tenure::tensor::Error),
     /// Memory was refused.
     #[error(transparent)]
     Memory(#[from] tenure::memory::Error),
@@ -181,8 +181,10 @@ mod tests {
             chain(&Failure::Output(full)),
             ["the output cannot be written", "no space left"]
         );
-        let quoting =
-            tenure::memory::Error::Open { path: "x".into(), cause: io::Error::other("gone") };
+        let quoting = tenure::memory::Error::from(tenure::memory::detail::Open {
+            path: "x".into(),
+            cause: io::Error::other("gone"),
+        });
         assert_eq!(chain(&Failure::Memory(quoting)), ["cannot open x: gone"]);
     }
 

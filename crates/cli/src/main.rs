@@ -51,12 +51,13 @@ use clap::Parser;
 
 use failure::Failure;
 use options::{Command, Options};
+use tenure::Language;
 
 fn main() -> ExitCode {
     // The parent process may have blocked signals, and threads inherit that.
     tenure::memory::prepare_thread();
     match Options::try_parse() {
-        Ok(options) => failure::exit_code(run(&options.command)),
+        Ok(options) => Language::Command.during(|| failure::exit_code(run(&options.command))),
         Err(answer) => {
             // Help and version go to the output, errors to the other; if nobody listens to
             // either, there is nobody to tell.

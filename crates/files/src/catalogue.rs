@@ -177,5 +177,5 @@ fn raw(source: &(impl Source + ?Sized)) -> Result<Catalogue> {
 }
 
 pub(crate) fn damaged(format: Format, what: String) -> Error {
-    Error::Damaged { format: format.name(), what }
+    Error::from(crate::detail::Damaged { format: format.name(), what })
 }

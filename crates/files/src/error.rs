@@ -1,9 +1,11 @@
 //! Why a tensor is not in a file, or a file has no tensors.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use tenure_tensor::DType;
+use tenure_layout::{ErrorKind, Remedy};
+
+use crate::detail;
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -13,31 +15,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The format has no such element type.
-    #[error("{format} files have no element type {dtype}: {instead}")]
-    NoSuchType {
-        /// The format: `npy`.
-        format: &'static str,
-        /// The element type.
-        dtype: DType,
-        /// What would do.
-        instead: &'static str,
-    },
+    #[error(transparent)]
+    NoSuchType(Box<detail::NoSuchType>),
     /// A file that is not what its format asks for.
-    #[error("the {format} file {what}")]
-    Damaged {
-        /// The format: `npy`.
-        format: &'static str,
-        /// What is wrong with it.
-        what: String,
-    },
+    #[error(transparent)]
+    Damaged(Box<detail::Damaged>),
     /// Something went wrong with one file.
-    #[error("{}: {cause}", path.display())]
-    In {
-        /// The file.
-        path: PathBuf,
-        /// What; part of the text, so no source besides.
-        cause: Box<Error>,
-    },
+    #[error(transparent)]
+    In(Box<detail::In>),
     /// A name of something that has no bytes to map.
     #[error("it is {found}: tensors are in regular files, and in folders with an index of them")]
     NotAFile {
@@ -46,8 +31,8 @@ pub enum Error {
     },
     /// A file of no format that is known.
     #[error(
-        "it begins with {begins}, which no format does: safetensors, gguf, npy and npz are known; \
-         open_raw() takes any file if it is told the element type and the shape"
+        "it begins with {begins}, which no format does: safetensors, gguf, npy and npz are known{}",
+        Remedy::OpenRaw.clause()
     )]
     UnknownFormat {
         /// Its first bytes, in words.
@@ -69,31 +54,14 @@ pub enum Error {
         found: String,
     },
     /// A name that no tensor of the file has.
-    #[error("there is no tensor `{name}` among {count}{}", near_words(near))]
-    NoSuchTensor {
-        /// The name.
-        name: String,
-        /// How many tensors there are.
-        count: usize,
-        /// A name that there is and that is nearly the same.
-        near: Option<String>,
-    },
+    #[error(transparent)]
+    NoSuchTensor(Box<detail::NoSuchTensor>),
     /// The name of a member that no tensor can be made of: see [`crate::TensorFile::refused`].
-    #[error("no tensor can be made of `{name}`: {why}")]
-    NoTensor {
-        /// The name.
-        name: String,
-        /// Why not.
-        why: String,
-    },
+    #[error(transparent)]
+    NoTensor(Box<detail::NoTensor>),
     /// A tensor that cannot be used where it lies in the file.
-    #[error("tensor `{name}` is no view of its file: {why}; load() puts it into memory")]
-    NotAView {
-        /// The tensor.
-        name: String,
-        /// Why not.
-        why: &'static str,
-    },
+    #[error(transparent)]
+    NotAView(Box<detail::NotAView>),
     /// Bytes that were there when the file was opened and are not now.
     #[error("byte {at} is gone: {had} bytes were there when it was opened, someone has cut it off")]
     CutOff {
@@ -128,13 +96,8 @@ pub enum Error {
         name: String,
     },
     /// A name that says something else in this format.
-    #[error("no tensor of a {format} file can have the name `{name}`")]
-    ReservedName {
-        /// The format.
-        format: &'static str,
-        /// The name.
-        name: String,
-    },
+    #[error(transparent)]
+    ReservedName(Box<detail::ReservedName>),
     /// Whoever takes the bytes takes no more.
     #[error("the bytes cannot be written: {0}")]
     Io(#[from] io::Error),
@@ -148,16 +111,62 @@ impl Error {
     pub(crate) fn at(self, path: &Path) -> Error {
         match self {
             Error::In { .. } => self,
-            cause => Error::In { path: path.to_owned(), cause: Box::new(cause) },
+            cause => detail::In { path: path.to_owned(), cause }.into(),
         }
     }
 
     /// What went wrong, without the path.
     pub fn cause(&self) -> &Error {
         match self {
-            Error::In { cause, .. } => cause.cause(),
+            Error::In(file) => file.cause.cause(),
             other => other,
         }
+    }
+
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::In(file) => file.cause.kind(),
+            Error::Tensor(error) => error.kind(),
+            Error::NoSuchType(_) => ErrorKind::WrongType,
+            Error::Damaged(_) | Error::UnknownFormat { .. } | Error::CutOff { .. } => {
+                ErrorKind::Damaged
+            }
+            Error::NoSuchTensor(_) => ErrorKind::NotFound,
+            Error::NoTensor(_) | Error::NotAView(_) | Error::NotAFile { .. } => {
+                ErrorKind::Unsupported
+            }
+            Error::Open(_) | Error::Read { .. } | Error::Io(_) => ErrorKind::System,
+            Error::Stopped { .. } => ErrorKind::Stopped,
+            Error::UnknownWord { .. }
+            | Error::NoIndex { .. }
+            | Error::TwoOfOneName { .. }
+            | Error::ReservedName(_) => ErrorKind::Invalid,
+        }
+    }
+
+    /// What would help, where a call would.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self.cause() {
+            Error::Tensor(error) => error.remedy(),
+            Error::UnknownFormat { .. } => Some(Remedy::OpenRaw),
+            Error::NotAView(_) => Some(Remedy::LoadTensor),
+            _ => None,
+        }
+    }
+
+    /// The operating system's answer, if it is one. It is part of the text.
+    pub fn os_error(&self) -> Option<&io::Error> {
+        match self.cause() {
+            Error::Tensor(error) => error.os_error(),
+            Error::Read { cause, .. } | Error::Open(cause) | Error::Io(cause) => Some(cause),
+            _ => None,
+        }
+    }
+
+    /// Whether waiting or dropping a guard would help.
+    pub fn is_busy(&self) -> bool {
+        self.kind() == ErrorKind::Busy
     }
 }
 
@@ -171,8 +180,4 @@ impl From<tenure_layout::Error> for Error {
     fn from(error: tenure_layout::Error) -> Error {
         Error::Tensor(error.into())
     }
-}
-
-fn near_words(near: &Option<String>) -> String {
-    near.as_ref().map_or_else(String::new, |near| format!("; there is `{near}`"))
 }

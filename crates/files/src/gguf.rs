@@ -183,5 +183,5 @@ impl<S: Source + ?Sized> Head<'_, S> {
 }
 
 fn damaged(what: &str) -> Error {
-    Error::Damaged { format: Format::Gguf.name(), what: what.to_owned() }
+    Error::from(crate::detail::Damaged { format: Format::Gguf.name(), what: what.to_owned() })
 }

@@ -120,7 +120,7 @@ fn plain(file: &str) -> Result<PathBuf> {
 }
 
 fn damaged(what: String) -> Error {
-    Error::Damaged { format: "index", what }
+    Error::from(crate::detail::Damaged { format: "index", what })
 }
 
 impl<'de> Deserialize<'de> for WeightMap {

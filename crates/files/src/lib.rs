@@ -36,6 +36,7 @@
 )]
 
 mod catalogue;
+pub mod detail;
 mod entry;
 mod error;
 mod flat;
@@ -57,3 +58,4 @@ pub use entry::{Blocks, Elements, Entry};
 pub use error::{Error, Result};
 pub use load::{Direct, Load, Loaded, Progress};
 pub use open::{TensorFile, open, open_as, open_raw};
+pub use tenure_layout::ErrorKind;

@@ -250,10 +250,12 @@ impl Loaded {
     /// [`Error::NoSuchTensor`].
     pub fn tensor(&self, name: &str) -> Result<TensorDyn> {
         let found = self.tensors.iter().find(|(found, _)| found == name);
-        found.map(|(_, tensor)| tensor.clone()).ok_or_else(|| Error::NoSuchTensor {
-            name: name.to_owned(),
-            count: self.tensors.len(),
-            near: None,
+        found.map(|(_, tensor)| tensor.clone()).ok_or_else(|| {
+            Error::from(crate::detail::NoSuchTensor {
+                name: name.to_owned(),
+                count: self.tensors.len(),
+                near: None,
+            })
         })
     }
 

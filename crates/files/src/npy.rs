@@ -86,7 +86,7 @@ fn descr(dtype: DType) -> Result<&'static str> {
 }
 
 fn missing(dtype: DType, instead: &'static str) -> Error {
-    Error::NoSuchType { format: "npy", dtype, instead }
+    Error::from(crate::detail::NoSuchType { format: "npy", dtype, instead })
 }
 
 /// Everything before the elements.

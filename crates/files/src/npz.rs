@@ -105,5 +105,5 @@ fn not_deflated(cause: &io::Error) -> Error {
 }
 
 fn damaged(what: &str) -> Error {
-    Error::Damaged { format: Format::Npz.name(), what: what.to_owned() }
+    Error::from(crate::detail::Damaged { format: Format::Npz.name(), what: what.to_owned() })
 }

@@ -123,7 +123,7 @@ pub fn open_raw(
     let entry = entry.filter(|entry| entry.end() <= size).ok_or_else(|| {
         let bytes = layout.packed_bytes();
         let what = format!("has {size} bytes: {bytes} bytes from byte {offset} are not there");
-        Error::Damaged { format: Format::Raw.name(), what }.at(path)
+        Error::from(crate::detail::Damaged { format: Format::Raw.name(), what }).at(path)
     })?;
     let (entries, format) = (vec![entry], Format::Raw);
     let catalogue = Catalogue { format, entries, metadata: vec![], refused: vec![] };
@@ -193,11 +193,12 @@ impl TensorFile {
             // Members of npz files have an ending that arrays are asked for without.
             let is = |one: &&Refused| one.name.strip_suffix(".npy").unwrap_or(&one.name) == name;
             if let Some(Refused { why, .. }) = self.refused().iter().find(is) {
-                return Error::NoTensor { name: name.to_owned(), why: why.clone() }.at(&self.path);
+                let refused = crate::detail::NoTensor { name: name.to_owned(), why: why.clone() };
+                return Error::from(refused).at(&self.path);
             }
             let near = near(name, entries.iter().map(Entry::name));
             let (name, count) = (name.to_owned(), entries.len());
-            Error::NoSuchTensor { name, count, near }.at(&self.path)
+            Error::from(crate::detail::NoSuchTensor { name, count, near }).at(&self.path)
         })
     }
 
@@ -232,7 +233,9 @@ impl TensorFile {
     pub fn view(&self, name: &str) -> Result<TensorDyn> {
         let entry = self.entry(name)?;
         if let Some(why) = entry.copied() {
-            return Err(Error::NotAView { name: name.to_owned(), why }.at(&self.path));
+            return Err(
+                Error::from(crate::detail::NotAView { name: name.to_owned(), why }).at(&self.path)
+            );
         }
         let beyond = || Error::CutOff { at: entry.offset, had: self.size() }.at(&self.path);
         let shard = self.shards.get(entry.shard).ok_or_else(beyond)?;

@@ -65,7 +65,10 @@ impl Core {
             _ => "a device makes device, pinned and managed memory only",
         };
         let found = self.heaps.iter().find(|heap| heap.memory == memory);
-        found.ok_or(Error::Unavailable { memory, why: Why::NotAllocated(why) })
+        found.ok_or(Error::from(tenure_memory::detail::Unavailable {
+            memory,
+            why: Why::NotAllocated { reason: why, remedy: None },
+        }))
     }
 
     /// Takes memory; what is in it is not said.

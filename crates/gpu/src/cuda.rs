@@ -58,7 +58,13 @@ pub fn survey() -> Result<Vec<Listed>, Missing> {
 /// # Errors
 /// If it is not there, or the driver fails.
 pub fn open(number: u32) -> Result<Gpu> {
-    let fault = |fault| Error::Device { device: "CUDA".into(), what: "opening a device", fault };
+    let fault = |fault| {
+        Error::from(tenure_memory::detail::Device {
+            device: "CUDA".into(),
+            what: "opening a device",
+            fault,
+        })
+    };
     let refused = |why: Missing| fault(DeviceFault::Unusable(why.to_string()));
     let driver = Driver::new().map_err(refused)?;
     let all = driver.all().map_err(refused)?;

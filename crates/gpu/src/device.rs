@@ -87,7 +87,7 @@ impl Properties {
 
     /// An error of this device.
     pub fn fault(&self, what: &'static str, fault: DeviceFault) -> Error {
-        Error::Device { device: Arc::clone(&self.name), what, fault }
+        Error::from(tenure_memory::detail::Device { device: Arc::clone(&self.name), what, fault })
     }
 }
 

@@ -93,9 +93,9 @@ impl Heap {
                 // The driver aligns as it likes; with so much more, as asked for.
                 let room = bytes.saturating_add(align);
                 let block = device.allocate(self.memory, room).map_err(|error| match error {
-                    Error::OutOfMemory { memory, available, source, .. } => {
-                        let bytes = request.bytes();
-                        Error::OutOfMemory { memory, bytes, available, source }
+                    Error::OutOfMemory(mut full) => {
+                        full.bytes = request.bytes();
+                        Error::OutOfMemory(full)
                     }
                     other => other,
                 })?;
@@ -105,7 +105,12 @@ impl Heap {
         let Some(taken) = chunk.divide(slot, bytes, align) else {
             release(device, chunk.block.id);
             let (memory, available) = (self.memory, Some(chunk.block.bytes as u64));
-            return Err(Error::OutOfMemory { memory, bytes: room, available, source: None });
+            return Err(Error::from(tenure_memory::detail::OutOfMemory {
+                memory,
+                bytes: room,
+                available,
+                source: None,
+            }));
         };
         match chunks.get_mut(slot) {
             Some(place) => *place = Some(chunk),

@@ -50,7 +50,13 @@ pub fn survey() -> Result<Vec<Listed>, Missing> {
 /// # Errors
 /// If it is not there, or the driver fails.
 pub fn open(number: u32) -> Result<Gpu> {
-    let fault = |fault| Error::Device { device: "HIP".into(), what: "opening a device", fault };
+    let fault = |fault| {
+        Error::from(tenure_memory::detail::Device {
+            device: "HIP".into(),
+            what: "opening a device",
+            fault,
+        })
+    };
     let refused = |why: Missing| fault(DeviceFault::Unusable(why.to_string()));
     let runtime = Runtime::new(&LIBRARIES).map_err(refused)?;
     let all = runtime.all().map_err(refused)?;

@@ -72,6 +72,13 @@ pub enum BadIpc {
     },
 }
 
+impl BadIpc {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Damaged
+    }
+}
+
 const MARK: [u8; 4] = *b"TnIP";
 const VERSION: u8 = 1;
 
@@ -221,7 +228,11 @@ impl Gpu {
         let end = offset.saturating_add(*bytes);
         if end > block.bytes {
             release(self.device(what)?, block.id);
-            return Err(Error::OutOfBounds { start: *offset, end, len: block.bytes });
+            return Err(Error::from(tenure_memory::detail::OutOfBounds {
+                start: *offset,
+                end,
+                len: block.bytes,
+            }));
         }
         Ok(self.maker(TensorMemory::Device).adopt(&block, *offset..end, name))
     }

@@ -86,3 +86,4 @@ pub use missing::Missing;
 pub use open::{Backend, Listed, backends, open};
 pub use reach::Reached;
 pub use share::Exported;
+pub use tenure_layout::ErrorKind;

@@ -98,9 +98,11 @@ struct Object {
 impl Object {
     fn of(core: &Core, block: u64) -> Result<Object> {
         let (fd, _) = core.device("sharing memory")?.export(block)?;
-        let found = fstat(&fd).map_err(|errno| Error::System {
-            what: "looking at the descriptor",
-            cause: errno.into(),
+        let found = fstat(&fd).map_err(|errno| {
+            Error::from(tenure_memory::detail::System {
+                what: "looking at the descriptor",
+                cause: errno.into(),
+            })
         })?;
         Ok(Object { key: ObjectKey { device: found.st_dev, inode: found.st_ino }, _fd: fd })
     }

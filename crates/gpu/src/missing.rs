@@ -41,3 +41,10 @@ pub enum Missing {
         code: String,
     },
 }
+
+impl Missing {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Unavailable
+    }
+}

@@ -98,7 +98,11 @@ pub fn open(word: &str) -> Result<Gpu> {
                 known.join(", ")
             );
             let fault = DeviceFault::Unusable(name);
-            Err(Error::Device { device: word.into(), what: "opening", fault })
+            Err(Error::from(tenure_memory::detail::Device {
+                device: word.into(),
+                what: "opening",
+                fault,
+            }))
         }
     }
 }

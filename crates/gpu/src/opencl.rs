@@ -71,5 +71,9 @@ pub fn ask_loader(library: &str) -> Result<u32, Missing> {
 
 /// An error before there is a device to name.
 fn opening(fault: DeviceFault) -> Error {
-    Error::Device { device: "OpenCL".into(), what: "opening a device", fault }
+    Error::from(tenure_memory::detail::Device {
+        device: "OpenCL".into(),
+        what: "opening a device",
+        fault,
+    })
 }

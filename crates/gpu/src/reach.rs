@@ -54,7 +54,7 @@ impl Gpu {
             }
         };
         let (block, offset) = found.ok_or_else(|| {
-            let fault = DeviceFault::Lacks("way to reach this memory: copy it with to()");
+            let fault = DeviceFault::Lacks("way to reach this memory without a copy");
             self.properties().fault(what, fault)
         })?;
         let place = DevicePlace { device: core.number, block, offset };

@@ -35,9 +35,11 @@ pub(crate) fn room(bytes: usize) -> usize {
 
 /// How many bytes a DMA-BUF has, by its own word.
 pub(crate) fn dma_bytes(fd: BorrowedFd<'_>) -> Result<u64> {
-    seek(fd, SeekFrom::End(0)).map_err(|errno| Error::System {
-        what: "asking for the size of a DMA-BUF",
-        cause: errno.into(),
+    seek(fd, SeekFrom::End(0)).map_err(|errno| {
+        Error::from(tenure_memory::detail::System {
+            what: "asking for the size of a DMA-BUF",
+            cause: errno.into(),
+        })
     })
 }
 
@@ -114,7 +116,7 @@ impl Gpu {
         };
         if exported.bytes > room {
             let (start, end, len) = (0, exported.bytes, room);
-            return Err(Error::OutOfBounds { start, end, len });
+            return Err(Error::from(tenure_memory::detail::OutOfBounds { start, end, len }));
         }
         // SAFETY: by the caller's promise; as many bytes as whoever exported it asked for.
         let block =

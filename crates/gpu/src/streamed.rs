@@ -197,7 +197,12 @@ unsafe impl Device for Streamed {
             let known = unsafe { (self.functions.room)(&mut free, &mut all) } == 0;
             let far = memory == TensorMemory::Device;
             let available = (known && far).then_some(free as u64);
-            return Err(Error::OutOfMemory { memory, bytes, available, source: None });
+            return Err(Error::from(tenure_memory::detail::OutOfMemory {
+                memory,
+                bytes,
+                available,
+                source: None,
+            }));
         }
         self.check(what, code)?;
         let block = self.enter(Place { address, bytes, kind: Kind::Own(memory) });

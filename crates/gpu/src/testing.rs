@@ -249,11 +249,13 @@ unsafe impl Device for TestDevice {
         let same = |block: &&Mapping| (block.memory == TensorMemory::Device) == far;
         let used: usize = blocks.values().filter(same).map(|block| block.bytes).sum();
         let available = room.saturating_sub(used);
-        let full = |source| Error::OutOfMemory {
-            memory,
-            bytes,
-            available: Some(available as u64),
-            source,
+        let full = |source| {
+            Error::from(tenure_memory::detail::OutOfMemory {
+                memory,
+                bytes,
+                available: Some(available as u64),
+                source,
+            })
         };
         let Some(whole) = bytes.checked_next_multiple_of(PAGE).filter(|all| *all <= available)
         else {
@@ -325,7 +327,9 @@ unsafe impl Device for TestDevice {
         let mapping = blocks.get(&block).filter(|_| self.shared.settings.exports);
         let mapping = mapping.ok_or_else(|| self.lacks(what))?;
         let file = mapping.store.file().ok_or_else(|| self.lacks(what))?;
-        let no_fd = |cause| Error::System { what: "duplicating a descriptor", cause };
+        let no_fd = |cause| {
+            Error::from(tenure_memory::detail::System { what: "duplicating a descriptor", cause })
+        };
         Ok((file.try_clone_to_owned().map_err(no_fd)?, mapping.bytes))
     }
 
@@ -335,7 +339,11 @@ unsafe impl Device for TestDevice {
         let store = store.ok_or_else(|| self.lacks(what))?;
         let room = dma_bytes(fd)?;
         if room < bytes as u64 {
-            return Err(Error::OutOfBounds { start: 0, end: bytes, len: room as usize });
+            return Err(Error::from(tenure_memory::detail::OutOfBounds {
+                start: 0,
+                end: bytes,
+                len: room as usize,
+            }));
         }
         let id = self.enter(&Arc::new(store));
         Ok(Block { id, bytes, host: None, name: None, align: PAGE })
@@ -358,7 +366,12 @@ unsafe impl Device for TestDevice {
         let memory = TensorMemory::Device;
         let full = |errno: rustix::io::Errno| {
             let source = Some(errno.into());
-            Error::OutOfMemory { memory, bytes, available: None, source }
+            Error::from(tenure_memory::detail::OutOfMemory {
+                memory,
+                bytes,
+                available: None,
+                source,
+            })
         };
         let base = map(bytes, false).map_err(full)?;
         let mapping = Mapping { memory, base, bytes, store: Arc::new(store) };

@@ -48,7 +48,11 @@ pub fn open(number: u32) -> Result<Gpu> {
 
 /// An error before there is a device to name.
 fn refused(fault: DeviceFault) -> Error {
-    Error::Device { device: "Vulkan".into(), what: "opening a device", fault }
+    Error::from(tenure_memory::detail::Device {
+        device: "Vulkan".into(),
+        what: "opening a device",
+        fault,
+    })
 }
 
 fn missing(missing: &Missing) -> Error {

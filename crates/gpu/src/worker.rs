@@ -47,7 +47,7 @@ impl Worker {
                 if let Some(begun) = begun {
                     device.wait(begun, None)?;
                 }
-                Err(Error::System { what: "starting a thread", cause })
+                Err(Error::from(tenure_memory::detail::System { what: "starting a thread", cause }))
             }
         }
     }

@@ -16,7 +16,7 @@ mod common;
 
 fn fault<T>(result: tenure_tensor::Result<T>) -> DeviceFault {
     match result.map(drop).unwrap_err() {
-        tenure_tensor::Error::Memory(Error::Device { fault, .. }) => fault,
+        tenure_tensor::Error::Memory(Error::Device(device)) => device.fault,
         other => panic!("{other:?}"),
     }
 }
@@ -66,9 +66,9 @@ fn a_full_device_refuses_and_leaks_nothing() {
     };
     // The last ones in blocks of their own: less than a whole block was left.
     assert!(kept.len() >= 8, "{}", kept.len());
-    let Error::OutOfMemory { memory, bytes, available, .. } = &refused else { panic!("{refused}") };
-    assert_eq!((*memory, *bytes), (Device, 1 << 20));
-    assert!(available.unwrap() < 4 << 20, "{refused}");
+    let Error::OutOfMemory(full) = &refused else { panic!("{refused}") };
+    assert_eq!((full.memory, full.bytes), (Device, 1 << 20));
+    assert!(full.available.unwrap() < 4 << 20, "{refused}");
     // Nothing else minds.
     gpu.to(&numbers(&[100_000]), Pinned).unwrap();
     let too_large = numbers(&[6 << 20]);

@@ -81,10 +81,10 @@ fn a_device_that_is_not_open_is_named_with_the_call_that_opens_it() {
     for error in [foreign.to(Some(Mem)).unwrap_err(), here.copy_from(&foreign).unwrap_err()] {
         let words = error.to_string();
         assert!(words.contains("tenure::gpu::open(\"cuda:77\")"), "{words}");
-        let tenure_tensor::Error::Memory(Error::NotOpen { vendor, .. }) = error else {
+        let tenure_tensor::Error::Memory(Error::NotOpen(closed)) = error else {
             panic!("{error:?}")
         };
-        assert_eq!(vendor, DeviceVendor::Cuda);
+        assert_eq!(closed.vendor, DeviceVendor::Cuda);
     }
 }
 
@@ -160,7 +160,7 @@ fn a_copy_that_fails_on_its_way_says_why() {
     device.lose();
     for _ in 0..2 {
         match fence.wait(None).unwrap_err() {
-            Error::Device { fault, .. } => assert_eq!(fault, DeviceFault::Lost),
+            Error::Device(device) => assert_eq!(device.fault, DeviceFault::Lost),
             other => panic!("{other:?}"),
         }
     }

@@ -374,7 +374,7 @@ fn absurd_sizes_are_refused() {
         for bytes in [1 << 45, 1 << 60] {
             let answer = gpu.allocator(memory).unwrap().allocate(&Request::new(bytes).unwrap());
             match answer {
-                Err(Error::OutOfMemory { bytes: named, .. }) => assert_eq!(named, bytes),
+                Err(Error::OutOfMemory(full)) => assert_eq!(full.bytes, bytes),
                 other => panic!("{memory} {bytes}: {other:?}"),
             }
         }

@@ -144,7 +144,12 @@ pub fn decode_into<E: ElementKind>(bytes: &[u8], destination: &mut Tensor<E>) ->
     let size = destination.width().zip(destination.height());
     if size.is_some_and(|size| size != (width, height)) {
         let (into_width, into_height) = size.unwrap_or_default();
-        return Err(Error::OtherSize { width, height, into_width, into_height });
+        return Err(Error::from(crate::detail::OtherSize {
+            width,
+            height,
+            into_width,
+            into_height,
+        }));
     }
     let target = destination.to_dyn();
     // Decoders know grey as files have it.
@@ -204,13 +209,16 @@ pub fn open_first(
     memory: Option<TensorMemory>,
 ) -> Result<(TensorDyn, bool)> {
     let path = path.as_ref();
-    let failed = |cause| Error::Read { path: path.to_owned(), cause };
+    let failed = |cause| Error::from(crate::detail::Read { path: path.to_owned(), cause });
     let file = File::open(path).map_err(failed)?;
     let mut bytes = vec![];
     // One byte more shows that there is more.
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(Error::FileTooLarge { path: path.to_owned(), limit: MOST_BYTES });
+        return Err(Error::from(crate::detail::FileTooLarge {
+            path: path.to_owned(),
+            limit: MOST_BYTES,
+        }));
     }
     Ok((decode(&bytes, memory)?, more_follow(&bytes)))
 }
@@ -228,7 +236,7 @@ pub fn save<E: ElementKind>(path: impl AsRef<Path>, picture: &Tensor<E>) -> Resu
         FileFormat::Jpeg => encode_jpeg(picture, QUALITY, out),
     });
     written.map_err(|error| match error {
-        Error::Encoded(cause) => Error::Write { path: path.to_owned(), cause },
+        Error::Encoded(cause) => Error::from(crate::detail::Write { path: path.to_owned(), cause }),
         other => other,
     })
 }
@@ -258,7 +266,10 @@ pub fn encode_jpeg<E: ElementKind>(
 /// The picture in one of these formats, converted if it is in another.
 fn in_one_of<E: ElementKind>(picture: &Tensor<E>, known: &[PixelFormat]) -> Result<TensorDyn> {
     let Some((format, image)) = picture.format().zip(picture.image_layout()) else {
-        return Err(Error::NotAnImage { role: "picture", shape: picture.shape().to_vec() });
+        return Err(Error::from(crate::detail::NotAnImage {
+            role: "picture",
+            shape: picture.shape().to_vec(),
+        }));
     };
     let grey = format == PixelFormat::Grey && known.contains(&PixelFormat::Grey);
     let full = picture.colour().is_none_or(|colour| colour.range == ColourRange::Full);
@@ -303,5 +314,5 @@ fn check_size(head: Head, raw: usize, file: usize) -> Result<()> {
 }
 
 fn undecodable(file: FileFormat, reason: impl ToString) -> Error {
-    Error::Undecodable { format: file.name(), reason: reason.to_string() }
+    Error::from(crate::detail::Undecodable { format: file.name(), reason: reason.to_string() })
 }

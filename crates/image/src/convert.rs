@@ -269,10 +269,12 @@ impl FromStr for Filter {
 
     fn from_str(word: &str) -> Result<Filter> {
         let known = |(_, name): &&(Filter, &str)| name.eq_ignore_ascii_case(word);
-        FILTERS.iter().find(known).map(|(filter, _)| *filter).ok_or_else(|| Error::UnknownWord {
-            what: "filter",
-            word: word.to_owned(),
-            known: FILTERS.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", "),
+        FILTERS.iter().find(known).map(|(filter, _)| *filter).ok_or_else(|| {
+            Error::from(crate::detail::UnknownWord {
+                what: "filter",
+                word: word.to_owned(),
+                known: FILTERS.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", "),
+            })
         })
     }
 }

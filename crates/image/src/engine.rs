@@ -70,10 +70,12 @@ impl FromStr for EngineKind {
 
     fn from_str(word: &str) -> Result<EngineKind> {
         let known = |(_, name): &&(EngineKind, &str)| name.eq_ignore_ascii_case(word);
-        KINDS.iter().find(known).map(|(kind, _)| *kind).ok_or_else(|| Error::UnknownWord {
-            what: "image engine",
-            word: word.to_owned(),
-            known: KINDS.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ") + ABSENT,
+        KINDS.iter().find(known).map(|(kind, _)| *kind).ok_or_else(|| {
+            Error::from(crate::detail::UnknownWord {
+                what: "image engine",
+                word: word.to_owned(),
+                known: KINDS.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ") + ABSENT,
+            })
         })
     }
 }
@@ -122,7 +124,10 @@ pub(crate) trait Engine: Send + Sync {
 fn done() -> Result<Fence> {
     let failed = |errno: rustix::io::Errno| {
         let what = "making a fence";
-        Error::from(tenure_memory::Error::System { what, cause: errno.into() })
+        Error::from(tenure_memory::Error::from(tenure_memory::detail::System {
+            what,
+            cause: errno.into(),
+        }))
     };
     let (end, start) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(failed)?;
     rustix::io::write(start, &[1]).map_err(failed)?;

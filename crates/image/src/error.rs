@@ -3,7 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use tenure_layout::{Colour, DType, PixelFormat, Region};
+use tenure_layout::{Colour, DType, ErrorKind, PixelFormat, Remedy};
+
+use crate::detail;
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -22,42 +24,14 @@ pub enum Error {
     #[error(transparent)]
     Memory(#[from] tenure_memory::Error),
     /// A tensor without a format.
-    #[error("the {role} of shape {shape:?} is no image: call set_format() first")]
-    NotAnImage {
-        /// Source or destination.
-        role: &'static str,
-        /// Its shape.
-        shape: Vec<usize>,
-    },
+    #[error(transparent)]
+    NotAnImage(Box<detail::NotAnImage>),
     /// A format that no engine reads or writes.
-    #[error("{format} images of {dtype} cannot be a {role}: {known}")]
-    Format {
-        /// Source or destination.
-        role: &'static str,
-        /// The format.
-        format: PixelFormat,
-        /// Its element type.
-        dtype: DType,
-        /// What can be.
-        known: &'static str,
-    },
+    #[error(transparent)]
+    Format(Box<detail::Format>),
     /// Planes on top of each other.
-    #[error(
-        "planes {first} and {second} of the {format} image share bytes: they start {} and {} bytes \
-         into the memory",
-        offsets.0,
-        offsets.1
-    )]
-    PlanesOverlap {
-        /// The format.
-        format: PixelFormat,
-        /// The one plane.
-        first: usize,
-        /// The other.
-        second: usize,
-        /// Where they start.
-        offsets: (usize, usize),
-    },
+    #[error(transparent)]
+    PlanesOverlap(Box<detail::PlanesOverlap>),
     /// An element type that images are not converted to.
     #[error("images are not converted to {dtype}: u8, i8, f16, bf16 and f32 can be written")]
     TargetType {
@@ -65,29 +39,16 @@ pub enum Error {
         dtype: DType,
     },
     /// A region that is not inside its image.
-    #[error("the {what} {region} is empty or leaves the image of {width}x{height} pixels")]
-    Outside {
-        /// Crop or destination rectangle.
-        what: &'static str,
-        /// The region.
-        region: Region,
-        /// The image's width.
-        width: usize,
-        /// The image's height.
-        height: usize,
-    },
+    #[error(transparent)]
+    Outside(Box<detail::Outside>),
     /// A destination rectangle that cuts chroma samples.
-    #[error("the destination rectangle {region} cuts chroma samples: {format} needs even numbers")]
-    CutsChroma {
-        /// The rectangle.
-        region: Region,
-        /// The destination's format.
-        format: PixelFormat,
-    },
+    #[error(transparent)]
+    CutsChroma(Box<detail::CutsChroma>),
     /// A colour for a source that has none.
     #[error(
         "the colour {colour} is that of the source, and {source_format} has none: the \
-         {destination} is written as {written}, or as set_colour() says on it"
+         {destination} is written as {written}{}",
+        Remedy::SetColour.clause()
     )]
     ColourOfRgb {
         /// What the conversion was given.
@@ -118,8 +79,8 @@ pub enum Error {
     },
     /// Integers asked to carry real numbers without saying how.
     #[error(
-        "a normalised picture in {dtype} needs a quantisation: give one in Normalize or set that \
-         of the destination"
+        "a normalised picture in {dtype} needs a quantisation{}",
+        Remedy::GiveQuantization.clause()
     )]
     IntegersWithoutScale {
         /// The element type.
@@ -138,15 +99,8 @@ pub enum Error {
         degrees: u32,
     },
     /// A word that is not known.
-    #[error("unknown {what} `{word}`: {known} are known")]
-    UnknownWord {
-        /// What it should be.
-        what: &'static str,
-        /// The word.
-        word: String,
-        /// The words that are.
-        known: String,
-    },
+    #[error(transparent)]
+    UnknownWord(Box<detail::UnknownWord>),
     /// A batch of another length than there are sources.
     #[error("{sources} sources do not fill a batch of {elements}")]
     BatchLength {
@@ -166,13 +120,8 @@ pub enum Error {
         limit: usize,
     },
     /// Threads could not be started.
-    #[error("cannot start {threads} threads: {reason}")]
-    Threads {
-        /// How many.
-        threads: usize,
-        /// What the system said.
-        reason: String,
-    },
+    #[error(transparent)]
+    Threads(Box<detail::Threads>),
     /// Bytes of no picture.
     #[error("the file is neither a JPEG nor a PNG: it begins with {first:02x?}")]
     NoPicture {
@@ -180,13 +129,8 @@ pub enum Error {
         first: Vec<u8>,
     },
     /// A picture file that is damaged, cut off, or of a sort that is not known.
-    #[error("the {format} file cannot be decoded: {reason}")]
-    Undecodable {
-        /// Jpeg or png.
-        format: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error(transparent)]
+    Undecodable(Box<detail::Undecodable>),
     /// A picture file of more pixels than are decoded.
     #[error("the picture has {width}x{height} pixels: at most {limit} are decoded")]
     TooManyPixels {
@@ -198,19 +142,8 @@ pub enum Error {
         limit: usize,
     },
     /// A destination of another size than the picture.
-    #[error(
-        "the picture has {width}x{height} pixels, and its destination {into_width}x{into_height}"
-    )]
-    OtherSize {
-        /// Pixels of the picture across.
-        width: usize,
-        /// Pixels of the picture down.
-        height: usize,
-        /// Pixels of the destination across.
-        into_width: usize,
-        /// Pixels of the destination down.
-        into_height: usize,
-    },
+    #[error(transparent)]
+    OtherSize(Box<detail::OtherSize>),
     /// A name that does not tell what to write.
     #[error("{} does not tell what to write: name it .png, .jpg or .jpeg", path.display())]
     FileName {
@@ -224,46 +157,91 @@ pub enum Error {
         quality: u8,
     },
     /// A file that is too large to be a picture.
-    #[error("{} has more than {limit} bytes: no picture is that large", path.display())]
-    FileTooLarge {
-        /// The file.
-        path: PathBuf,
-        /// The most bytes.
-        limit: u64,
-    },
+    #[error(transparent)]
+    FileTooLarge(Box<detail::FileTooLarge>),
     /// A file that cannot be read.
-    #[error("{} cannot be read: {cause}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        cause: io::Error,
-    },
+    #[error(transparent)]
+    Read(Box<detail::Read>),
     /// A file that cannot be written.
-    #[error("{} cannot be written: {cause}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        cause: io::Error,
-    },
+    #[error(transparent)]
+    Write(Box<detail::Write>),
     /// Whoever takes an encoded picture takes no more.
     #[error("the encoded picture cannot be written: {0}")]
     Encoded(#[from] io::Error),
     /// What an engine ran into.
-    #[error("engine {engine}: {reason}")]
-    Engine {
-        /// The engine.
-        engine: &'static str,
-        /// In the words of whoever refused: a driver, most often.
-        reason: String,
-    },
+    #[error(transparent)]
+    Engine(Box<detail::Engine>),
     /// No engine could do it.
     #[error("no engine could convert this: {}", list(.reasons))]
     NoEngine {
         /// Each engine tried and why it could not.
         reasons: Vec<(&'static str, String)>,
     },
+}
+
+impl Error {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Layout(error) => error.kind(),
+            Error::Tensor(error) => error.kind(),
+            Error::Memory(error) => error.kind(),
+            Error::NoEngine { .. } | Error::Engine(_) => ErrorKind::Unavailable,
+            Error::Threads(_) | Error::Read(_) | Error::Write(_) | Error::Encoded(_) => {
+                ErrorKind::System
+            }
+            Error::NoPicture { .. } | Error::Undecodable(_) => ErrorKind::Damaged,
+            Error::TargetType { .. } => ErrorKind::WrongType,
+            Error::NotAnImage(_)
+            | Error::Format(_)
+            | Error::PlanesOverlap(_)
+            | Error::Outside(_)
+            | Error::CutsChroma(_)
+            | Error::ColourOfRgb { .. }
+            | Error::Normalize { .. }
+            | Error::Overflow { .. }
+            | Error::IntegersWithoutScale { .. }
+            | Error::QuantizedByAxis { .. }
+            | Error::Rotation { .. }
+            | Error::UnknownWord(_)
+            | Error::BatchLength { .. }
+            | Error::TooLarge { .. }
+            | Error::TooManyPixels { .. }
+            | Error::OtherSize(_)
+            | Error::FileName { .. }
+            | Error::Quality { .. }
+            | Error::FileTooLarge(_) => ErrorKind::Invalid,
+        }
+    }
+
+    /// What would help, where a call would.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Error::Tensor(error) => error.remedy(),
+            Error::Memory(error) => error.remedy(),
+            Error::NotAnImage(_) => Some(Remedy::SetFormat),
+            Error::ColourOfRgb { .. } => Some(Remedy::SetColour),
+            Error::IntegersWithoutScale { .. } => Some(Remedy::GiveQuantization),
+            _ => None,
+        }
+    }
+
+    /// The operating system's answer, if it is one. It is part of the text.
+    pub fn os_error(&self) -> Option<&io::Error> {
+        match self {
+            Error::Tensor(error) => error.os_error(),
+            Error::Memory(error) => error.os_error(),
+            Error::Read(read) => Some(&read.cause),
+            Error::Write(write) => Some(&write.cause),
+            Error::Encoded(cause) => Some(cause),
+            _ => None,
+        }
+    }
+
+    /// Whether waiting or dropping a guard would help.
+    pub fn is_busy(&self) -> bool {
+        self.kind() == ErrorKind::Busy
+    }
 }
 
 fn list(reasons: &[(&'static str, String)]) -> String {

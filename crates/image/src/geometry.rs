@@ -130,7 +130,7 @@ fn inside(
     height: usize,
 ) -> Result<Region> {
     let region = region.unwrap_or(Region::new(0, 0, width, height));
-    let outside = |_| Error::Outside { what, region, width, height };
+    let outside = |_| Error::from(crate::detail::Outside { what, region, width, height });
     region.check_inside(width, height).map_err(outside)?;
     Ok(region)
 }
@@ -156,7 +156,7 @@ impl Grid {
         {
             Ok(())
         } else {
-            Err(Error::CutsChroma { region, format })
+            Err(Error::from(crate::detail::CutsChroma { region, format }))
         }
     }
 

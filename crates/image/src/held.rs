@@ -58,7 +58,7 @@ impl Held {
     fn new(image: &TensorDyn, access: Access) -> Result<Held> {
         let Some(layout) = image.image_layout() else {
             let (role, shape) = ("tensor", image.shape().to_vec());
-            return Err(Error::NotAnImage { role, shape });
+            return Err(Error::from(crate::detail::NotAnImage { role, shape }));
         };
         let mut held = Held { holds: SmallVec::new(), planes: SmallVec::new() };
         if image.is_multi_buffer() {

@@ -70,7 +70,12 @@ pub(crate) fn no_shared_bytes(image: &ImageLayout) -> Result<()> {
                 && image.plane_layout(first)?.shares_bytes(&image.plane_layout(second)?)
             {
                 let (format, offsets) = (image.format(), (one.offset, other.offset));
-                return Err(Error::PlanesOverlap { format, first, second, offsets });
+                return Err(Error::from(crate::detail::PlanesOverlap {
+                    format,
+                    first,
+                    second,
+                    offsets,
+                }));
             }
         }
     }

@@ -128,13 +128,18 @@ fn image_of<'a, E: ElementKind>(
     tensor: &'a Tensor<E>,
 ) -> Result<&'a ImageLayout> {
     let shape = || tensor.shape().to_vec();
-    let image = tensor.image_layout().ok_or_else(|| Error::NotAnImage { role, shape: shape() })?;
+    let image = tensor
+        .image_layout()
+        .ok_or_else(|| Error::from(crate::detail::NotAnImage { role, shape: shape() }))?;
     if tensor.rank() > image.tensor_layout()?.rank() {
-        return Err(tenure_tensor::Error::Batched { shape: tensor.shape().into() }.into());
+        return Err(tenure_tensor::Error::from(tenure_tensor::detail::Batched {
+            shape: tensor.shape().into(),
+        })
+        .into());
     }
     Ok(image)
 }
 
 fn format_error(role: &'static str, image: &ImageLayout, known: &'static str) -> Error {
-    Error::Format { role, format: image.format(), dtype: image.dtype(), known }
+    Error::from(crate::detail::Format { role, format: image.format(), dtype: image.dtype(), known })
 }

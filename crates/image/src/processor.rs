@@ -353,7 +353,7 @@ impl ImageProcessor {
             engine: engine.kind(),
             verdict: match engine.check(&job) {
                 Ok(()) => Ok(engine.explain(&job)),
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(tenure_layout::Language::Plain.say(&error)),
             },
         };
         Ok(self.engines.iter().map(|engine| explain(engine.as_ref())).collect())
@@ -370,7 +370,9 @@ impl ImageProcessor {
         for engine in &self.engines {
             match engine.check(job) {
                 Ok(()) => return Ok(engine.as_ref()),
-                Err(error) => reasons.push((engine.kind().name(), error.to_string())),
+                Err(error) => {
+                    reasons.push((engine.kind().name(), tenure_layout::Language::Plain.say(&error)))
+                }
             }
         }
         Err(Error::NoEngine { reasons })

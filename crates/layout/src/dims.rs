@@ -21,7 +21,7 @@ pub(crate) fn product(dtype: DType, shape: &[usize]) -> Result<(usize, usize)> {
     let nonzero = shape.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim.max(1)));
     let fits = |&number: &usize| isize::try_from(number).is_ok();
     match nonzero.filter(fits).and_then(|all| Some((all, dtype.bytes_for(all).filter(fits)?))) {
-        None => Err(Error::TooLarge { shape: shape.into() }),
+        None => Err(Error::from(crate::detail::TooLarge { shape: shape.into() })),
         Some(_) if shape.contains(&0) => Ok((0, 0)),
         Some(all) => Ok(all),
     }

@@ -190,7 +190,7 @@ impl FromStr for DType {
             .iter()
             .find(|row| row.name.eq_ignore_ascii_case(word))
             .map(|row| row.dtype)
-            .ok_or_else(|| Error::UnknownDType { word: word.to_owned() })
+            .ok_or_else(|| Error::UnknownDType { word: word.into() })
     }
 }
 

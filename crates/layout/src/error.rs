@@ -1,6 +1,6 @@
 //! Everything a description can be refused for, with the values that were wrong.
 
-use crate::{DType, Dims, PixelFormat, Region, Strides};
+use crate::{DType, ErrorKind, PixelFormat, detail};
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -10,11 +10,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The number of elements or bytes does not fit the address space.
-    #[error("shape {shape:?} has more elements or bytes than can be addressed ({})", isize::MAX)]
-    TooLarge {
-        /// The shape asked for.
-        shape: Dims,
-    },
+    #[error(transparent)]
+    TooLarge(Box<detail::TooLarge>),
     /// More dimensions than [`crate::MAX_RANK`].
     #[error("{rank} dimensions asked for, at most {} are possible", crate::MAX_RANK)]
     TooManyDimensions {
@@ -30,15 +27,8 @@ pub enum Error {
         strides: usize,
     },
     /// Strides would reach before the start of the buffer or beyond what can be addressed.
-    #[error("shape {shape:?} with strides {strides:?} from byte {offset} leaves the address range")]
-    Unaddressable {
-        /// The shape.
-        shape: Dims,
-        /// Strides in elements.
-        strides: Strides,
-        /// Byte offset of the first element.
-        offset: usize,
-    },
+    #[error(transparent)]
+    Unaddressable(Box<detail::Unaddressable>),
     /// The layout needs more bytes than there are.
     #[error("the layout ends at byte {end}, but there are only {available} bytes")]
     OutOfBounds {
@@ -56,90 +46,26 @@ pub enum Error {
         rank: usize,
     },
     /// An index outside its dimension.
-    #[error("index {index} is outside dimension {axis}, which has {len} elements")]
-    IndexOutOfBounds {
-        /// The dimension.
-        axis: usize,
-        /// The index asked for.
-        index: usize,
-        /// Elements in the dimension.
-        len: usize,
-    },
+    #[error(transparent)]
+    IndexOutOfBounds(Box<detail::IndexOutOfBounds>),
     /// A range outside its dimension, or one that ends before it starts, or a step of zero.
-    #[error(
-        "range {start}..{end} step {step} does not fit dimension {axis}, which has {len} elements \
-         (0 <= start <= end <= {len}, step >= 1)"
-    )]
-    RangeOutOfBounds {
-        /// The dimension.
-        axis: usize,
-        /// First index.
-        start: usize,
-        /// One past the last index.
-        end: usize,
-        /// Distance between indices.
-        step: usize,
-        /// Elements in the dimension.
-        len: usize,
-    },
+    #[error(transparent)]
+    RangeOutOfBounds(Box<detail::RangeOutOfBounds>),
     /// A pixel region that is empty or leaves the image.
-    #[error("region {region} does not lie inside the image of {width}x{height} pixels")]
-    RegionOutOfBounds {
-        /// The region asked for.
-        region: Region,
-        /// Image width.
-        width: usize,
-        /// Image height.
-        height: usize,
-    },
+    #[error(transparent)]
+    RegionOutOfBounds(Box<detail::RegionOutOfBounds>),
     /// A region whose corner or size cuts a chroma sample.
-    #[error(
-        "region {region} cuts a chroma sample of {format}: x and width must be multiples of \
-         {horizontal}, y and height of {vertical} (or reach the image's edge)"
-    )]
-    RegionCutsChroma {
-        /// The region asked for.
-        region: Region,
-        /// The format.
-        format: PixelFormat,
-        /// Pixels that share a chroma sample horizontally.
-        horizontal: usize,
-        /// Pixels that share a chroma sample vertically.
-        vertical: usize,
-    },
+    #[error(transparent)]
+    RegionCutsChroma(Box<detail::RegionCutsChroma>),
     /// A new shape with another number of elements.
-    #[error("cannot reshape {from:?} ({have} elements) to {to:?} ({want} elements)")]
-    ReshapeCount {
-        /// The shape.
-        from: Dims,
-        /// Its elements.
-        have: usize,
-        /// The shape asked for.
-        to: Dims,
-        /// Its elements.
-        want: usize,
-    },
+    #[error(transparent)]
+    ReshapeCount(Box<detail::ReshapeCount>),
     /// A reshape that would need a copy.
-    #[error(
-        "shape {from:?} with strides {strides:?} cannot be seen as {to:?} without a copy: copy it \
-         to a contiguous tensor first"
-    )]
-    ReshapeStrided {
-        /// The shape.
-        from: Dims,
-        /// Its strides.
-        strides: Strides,
-        /// The shape asked for.
-        to: Dims,
-    },
+    #[error(transparent)]
+    ReshapeStrided(Box<detail::ReshapeStrided>),
     /// A permutation that does not name each axis once.
-    #[error("{axes:?} is not a permutation of the axes 0..{rank}")]
-    NotAPermutation {
-        /// The axes given.
-        axes: Dims,
-        /// The number of dimensions.
-        rank: usize,
-    },
+    #[error(transparent)]
+    NotAPermutation(Box<detail::NotAPermutation>),
     /// A squeeze of a dimension that is not 1.
     #[error("dimension {axis} has {len} elements: only dimensions of 1 can be squeezed")]
     NotSqueezable {
@@ -149,21 +75,11 @@ pub enum Error {
         len: usize,
     },
     /// Shapes that do not broadcast.
-    #[error("shape {from:?} does not broadcast to {to:?}")]
-    NotBroadcastable {
-        /// The shape.
-        from: Dims,
-        /// The shape asked for.
-        to: Dims,
-    },
+    #[error(transparent)]
+    NotBroadcastable(Box<detail::NotBroadcastable>),
     /// Two layouts that must have the same shape do not.
-    #[error("shapes differ: {left:?} and {right:?}")]
-    ShapeMismatch {
-        /// One shape.
-        left: Dims,
-        /// The other.
-        right: Dims,
-    },
+    #[error(transparent)]
+    ShapeMismatch(Box<detail::ShapeMismatch>),
     /// Two layouts that must have the same element type do not.
     #[error("element types differ: {left} and {right}")]
     DTypeMismatch {
@@ -183,23 +99,13 @@ pub enum Error {
         align: usize,
     },
     /// A 4-bit view that would start, step or end inside a byte.
-    #[error(
-        "{dtype} packs two elements in a byte: a view may not start or end at element {element} or \
-         use strides {strides:?} (whole bytes only)"
-    )]
-    SubByte {
-        /// The element type.
-        dtype: DType,
-        /// The element the view would start at, or end before.
-        element: usize,
-        /// The strides of the view.
-        strides: Strides,
-    },
+    #[error(transparent)]
+    SubByte(Box<detail::SubByte>),
     /// An unknown word for an element type.
     #[error("unknown element type {word:?}: known are {}", DType::words())]
     UnknownDType {
         /// The word given.
-        word: String,
+        word: Box<str>,
     },
     /// An unknown code for an element type.
     #[error("no element type has code {code} with {bits} bits and {lanes} lanes")]
@@ -215,7 +121,7 @@ pub enum Error {
     #[error("unknown pixel format {word:?}: known are {}", PixelFormat::words())]
     UnknownFormat {
         /// The word given.
-        word: String,
+        word: Box<str>,
     },
     /// A fourcc code that no format has.
     #[error("no pixel format has the fourcc code {code:#010x}")]
@@ -224,15 +130,8 @@ pub enum Error {
         code: u32,
     },
     /// A shape that no image of this format has.
-    #[error("shape {shape:?} is not that of a {format} image: {format} is {expected}")]
-    NotThisFormat {
-        /// The shape.
-        shape: Dims,
-        /// The format.
-        format: PixelFormat,
-        /// What a shape of this format looks like.
-        expected: &'static str,
-    },
+    #[error(transparent)]
+    NotThisFormat(Box<detail::NotThisFormat>),
     /// An element type that the format cannot have.
     #[error("{format} images have {} elements, not {dtype}", format.depth_words())]
     FormatElement {
@@ -288,17 +187,8 @@ pub enum Error {
         given: usize,
     },
     /// A quantisation that does not fit.
-    #[error("quantisation has {given} {what}, but {expected} are needed{}", axis_words(axis))]
-    QuantizationCount {
-        /// What was counted: scales or zero points.
-        what: &'static str,
-        /// How many were given.
-        given: usize,
-        /// How many are needed.
-        expected: usize,
-        /// The axis they belong to.
-        axis: Option<usize>,
-    },
+    #[error(transparent)]
+    QuantizationCount(Box<detail::QuantizationCount>),
     /// A scale that no value can be divided by.
     #[error("quantisation scale {scale} at {index} is not a finite number above zero")]
     QuantizationScale {
@@ -309,6 +199,40 @@ pub enum Error {
     },
 }
 
-fn axis_words(axis: &Option<usize>) -> String {
-    axis.map_or_else(String::new, |axis| format!(" (one for each index of axis {axis})"))
+impl Error {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::UnknownDTypeCode { .. } | Error::UnknownFourcc { .. } => ErrorKind::Unsupported,
+            Error::DTypeMismatch { .. } | Error::FormatElement { .. } => ErrorKind::WrongType,
+            Error::TooLarge { .. }
+            | Error::TooManyDimensions { .. }
+            | Error::RankMismatch { .. }
+            | Error::Unaddressable { .. }
+            | Error::OutOfBounds { .. }
+            | Error::NoSuchAxis { .. }
+            | Error::IndexOutOfBounds { .. }
+            | Error::RangeOutOfBounds { .. }
+            | Error::RegionOutOfBounds { .. }
+            | Error::RegionCutsChroma { .. }
+            | Error::ReshapeCount { .. }
+            | Error::ReshapeStrided { .. }
+            | Error::NotAPermutation { .. }
+            | Error::NotSqueezable { .. }
+            | Error::NotBroadcastable { .. }
+            | Error::ShapeMismatch { .. }
+            | Error::Misaligned { .. }
+            | Error::SubByte { .. }
+            | Error::UnknownDType { .. }
+            | Error::UnknownFormat { .. }
+            | Error::NotThisFormat { .. }
+            | Error::EmptyImage { .. }
+            | Error::ImageTooLarge { .. }
+            | Error::StrideTooShort { .. }
+            | Error::StrideNotMultiple { .. }
+            | Error::PlaneCount { .. }
+            | Error::QuantizationCount { .. }
+            | Error::QuantizationScale { .. } => ErrorKind::Invalid,
+        }
+    }
 }

@@ -236,7 +236,7 @@ impl FromStr for PixelFormat {
             .iter()
             .find(known)
             .map(|row| row.format)
-            .ok_or_else(|| Error::UnknownFormat { word: word.to_owned() })
+            .ok_or_else(|| Error::UnknownFormat { word: word.into() })
     }
 }
 

@@ -263,7 +263,12 @@ impl ImageLayout {
             || !whole(region.y, region.height, self.height, vertical)
         {
             let format = self.format;
-            return Err(Error::RegionCutsChroma { region, format, horizontal, vertical });
+            return Err(Error::from(crate::detail::RegionCutsChroma {
+                region,
+                format,
+                horizontal,
+                vertical,
+            }));
         }
         let size = self.dtype.size().unwrap_or(1);
         let mut places: SmallVec<[_; 4]> = SmallVec::new();

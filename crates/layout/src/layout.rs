@@ -90,8 +90,13 @@ impl Layout {
             return Err(Error::RankMismatch { shape: shape.len(), strides: strides.len() });
         }
         let (elements, _) = product(dtype, shape)?;
-        let unaddressable =
-            || Error::Unaddressable { shape: shape.into(), strides: strides.into(), offset };
+        let unaddressable = || {
+            Error::from(crate::detail::Unaddressable {
+                shape: shape.into(),
+                strides: strides.into(),
+                offset,
+            })
+        };
         let span = if elements == 0 {
             offset..offset
         } else {
@@ -134,7 +139,7 @@ impl Layout {
             Some(before) => Layout::strided(dtype, shape, strides, before),
             None => {
                 let (shape, strides) = (shape.into(), strides.into());
-                Err(Error::Unaddressable { shape, strides, offset: 0 })
+                Err(Error::from(crate::detail::Unaddressable { shape, strides, offset: 0 }))
             }
         }
     }
@@ -154,7 +159,7 @@ impl Layout {
         } else {
             let (dtype, strides) = (self.dtype, self.strides.clone());
             // The offset is at most the end of the span, which fits an `isize`.
-            Err(Error::SubByte { dtype, element: self.offset * 2, strides })
+            Err(Error::from(crate::detail::SubByte { dtype, element: self.offset * 2, strides }))
         }
     }
 
@@ -279,7 +284,7 @@ impl Layout {
         }
         for (axis, (&at, &len)) in index.iter().zip(&self.shape).enumerate() {
             if at >= len {
-                return Err(Error::IndexOutOfBounds { axis, index: at, len });
+                return Err(Error::from(crate::detail::IndexOutOfBounds { axis, index: at, len }));
             }
         }
         // An element that exists is inside the reach that construction has checked.

@@ -14,16 +14,19 @@
 )]
 
 mod colour;
+pub mod detail;
 mod dims;
 mod dtype;
 mod error;
 pub mod format;
 mod image;
+mod kind;
 mod layout;
 pub mod order;
 mod overlap;
 mod quantization;
 mod region;
+mod remedy;
 mod walk;
 
 pub use colour::{Colour, ColourMatrix, ColourRange};
@@ -32,7 +35,9 @@ pub use dtype::DType;
 pub use error::{Error, Result};
 pub use format::PixelFormat;
 pub use image::{ImageLayout, PlaneLayout};
+pub use kind::ErrorKind;
 pub use layout::Layout;
 pub use quantization::{Quantization, ZeroPoints};
 pub use region::Region;
+pub use remedy::{Clause, Language, Remedy};
 pub use walk::{Axis, Walk, WalkPair};

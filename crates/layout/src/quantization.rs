@@ -51,17 +51,22 @@ impl Quantization {
     fn checked(self) -> Result<Quantization> {
         let (axis, scales) = (self.axis, self.scales.len());
         if scales == 0 {
-            return Err(Error::QuantizationCount { what: "scales", given: 0, expected: 1, axis });
+            return Err(Error::from(crate::detail::QuantizationCount {
+                what: "scales",
+                given: 0,
+                expected: 1,
+                axis,
+            }));
         }
         let zero_points = self.zero_points.len();
         if zero_points != 0 && zero_points != scales {
             let what = "zero points";
-            return Err(Error::QuantizationCount {
+            return Err(Error::from(crate::detail::QuantizationCount {
                 what,
                 given: zero_points,
                 expected: scales,
                 axis,
-            });
+            }));
         }
         for (index, &scale) in self.scales.iter().enumerate() {
             if !(scale.is_finite() && scale > 0.0) {
@@ -90,7 +95,12 @@ impl Quantization {
         if given == expected {
             Ok(())
         } else {
-            Err(Error::QuantizationCount { what: "scales", given, expected, axis: Some(axis) })
+            Err(Error::from(crate::detail::QuantizationCount {
+                what: "scales",
+                given,
+                expected,
+                axis: Some(axis),
+            }))
         }
     }
 

@@ -34,7 +34,7 @@ impl Region {
         if fits(self.x, self.width, width) && fits(self.y, self.height, height) {
             Ok(())
         } else {
-            Err(Error::RegionOutOfBounds { region: self, width, height })
+            Err(Error::from(crate::detail::RegionOutOfBounds { region: self, width, height }))
         }
     }
 }

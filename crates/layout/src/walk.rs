@@ -47,10 +47,10 @@ impl WalkPair {
     /// If shapes or element types differ, or 4-bit elements are not both packed the same way.
     pub fn new(write: &Layout, read: &Layout) -> Result<WalkPair> {
         if write.shape() != read.shape() {
-            return Err(Error::ShapeMismatch {
+            return Err(Error::from(crate::detail::ShapeMismatch {
                 left: write.shape().into(),
                 right: read.shape().into(),
-            });
+            }));
         }
         if write.dtype() != read.dtype() {
             return Err(Error::DTypeMismatch { left: write.dtype(), right: read.dtype() });
@@ -116,8 +116,13 @@ impl WalkPair {
 
 /// A 4-bit layout whose rows are whole bytes, as a layout of bytes.
 fn as_bytes(layout: &Layout) -> Result<Layout> {
-    let refuse =
-        || Error::SubByte { dtype: layout.dtype(), element: 0, strides: layout.strides().into() };
+    let refuse = || {
+        Error::from(crate::detail::SubByte {
+            dtype: layout.dtype(),
+            element: 0,
+            strides: layout.strides().into(),
+        })
+    };
     let last = layout.shape().iter().rposition(|&dim| dim > 1).ok_or_else(refuse)?;
     let mut shape: crate::Dims = layout.shape().into();
     let mut strides: crate::Strides = layout.strides().into();

@@ -219,7 +219,7 @@ impl Buffer {
             Some(len) if end <= self.len => {
                 Ok(Buffer { root: Arc::clone(&self.root), offset: self.offset + start, len })
             }
-            _ => Err(Error::OutOfBounds { start, end, len: self.len }),
+            _ => Err(Error::from(crate::detail::OutOfBounds { start, end, len: self.len })),
         }
     }
 
@@ -469,7 +469,7 @@ impl Buffer {
     fn locate_slowly(&self, range: Range<usize>) -> Result<(&Placed, Range<usize>)> {
         let Range { start, end } = range;
         if start > end || end > self.len {
-            return Err(Error::OutOfBounds { start, end, len: self.len });
+            return Err(Error::from(crate::detail::OutOfBounds { start, end, len: self.len }));
         }
         let placed = self.make_place()?;
         let base = placed.offset + self.offset;
@@ -519,7 +519,11 @@ impl Root {
         };
         if raw.size() < self.len {
             // Anybody can write an allocator: it is measured, not believed.
-            return Err(Error::OutOfBounds { start: 0, end: self.len, len: raw.size() });
+            return Err(Error::from(crate::detail::OutOfBounds {
+                start: 0,
+                end: self.len,
+                len: raw.size(),
+            }));
         }
         Ok(Placed::new(Arc::new(raw), 0))
     }

@@ -164,7 +164,7 @@ impl Carry {
     pub fn all(to: Held, from: Held) -> Result<Carry> {
         let (have, need) = (to.len(), from.len());
         if have != need {
-            return Err(Error::OutOfBounds { start: 0, end: need, len: have });
+            return Err(Error::from(crate::detail::OutOfBounds { start: 0, end: need, len: have }));
         }
         let pieces = smallvec![Piece { to: 0, from: 0, bytes: need }];
         Carry::pieces(to, from, pieces)
@@ -219,7 +219,11 @@ fn check_writes(to: &Held) -> Result<()> {
 fn check_inside(start: usize, bytes: usize, len: usize) -> Result<()> {
     match start.checked_add(bytes) {
         Some(end) if end <= len => Ok(()),
-        end => Err(Error::OutOfBounds { start, end: end.unwrap_or(usize::MAX), len }),
+        end => Err(Error::from(crate::detail::OutOfBounds {
+            start,
+            end: end.unwrap_or(usize::MAX),
+            len,
+        })),
     }
 }
 

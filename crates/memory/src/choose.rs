@@ -43,5 +43,5 @@ pub fn allocate_fitting<'a>(
             Err(error) => refusals.push(Refusal { memory, error: Arc::new(error) }),
         }
     }
-    Err(Error::NoneServed { bytes, refusals })
+    Err(Error::from(crate::detail::NoneServed { bytes, refusals }))
 }

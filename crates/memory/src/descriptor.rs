@@ -47,7 +47,10 @@ pub(crate) fn inspect(fd: BorrowedFd<'_>) -> Result<Inspected> {
     let flags = fs::fcntl_getfl(fd).map_err(|errno| Error::system("reading the mode", errno))?;
     // First, because such a descriptor answers few other questions.
     if flags.contains(OFlags::PATH) {
-        return Err(Error::WrongMode { mode: "by path only", needed: "reading" });
+        return Err(Error::from(crate::detail::WrongMode {
+            mode: "by path only",
+            needed: "reading",
+        }));
     }
     let stat = fs::fstat(fd).map_err(|errno| Error::system("looking at the descriptor", errno))?;
     let kind = FileType::from_raw_mode(stat.st_mode);

@@ -1,10 +1,11 @@
 //! Everything that can go wrong with memory, with the values that were wrong.
 
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Access, DeviceVendor, LogicalMemorySpace, TensorMemory};
+use tenure_layout::{Clause, ErrorKind, Remedy};
+
+use crate::{LogicalMemorySpace, TensorMemory, detail};
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -37,8 +38,13 @@ pub enum Why {
         reason: String,
     },
     /// It is not made by allocating.
-    #[error("{0}")]
-    NotAllocated(&'static str),
+    #[error("{reason}{}", Clause::from(*remedy))]
+    NotAllocated {
+        /// Why not.
+        reason: &'static str,
+        /// What makes it.
+        remedy: Option<Remedy>,
+    },
     /// Every source of it was tried.
     #[cfg(linux_like)]
     #[error("{}", source_words(.0))]
@@ -50,83 +56,26 @@ pub enum Why {
 #[non_exhaustive]
 pub enum Error {
     /// The bytes are in use in a way that excludes what was asked.
-    #[error(
-        "cannot {asked} bytes {}..{} of {}: bytes {}..{} are held for {held}; {}",
-        range.start, range.end, buffer_words(name), held_range.start, held_range.end,
-        remedy_words(*held)
-    )]
-    Busy {
-        /// What was asked for.
-        asked: Access,
-        /// The bytes asked for.
-        range: Range<usize>,
-        /// What the holder does with them.
-        held: Access,
-        /// The bytes held.
-        held_range: Range<usize>,
-        /// Name of the buffer, if it has one.
-        name: Option<Arc<str>>,
-    },
+    #[error(transparent)]
+    Busy(Box<detail::Busy>),
     /// A memory that cannot be had here.
-    #[error("memory {memory} is not available: {why}")]
-    Unavailable {
-        /// The memory.
-        memory: TensorMemory,
-        /// Why.
-        why: Why,
-    },
+    #[error(transparent)]
+    Unavailable(Box<detail::Unavailable>),
     /// None of the memories could serve.
-    #[error("no memory could serve {bytes} bytes: {}", refusal_words(refusals))]
-    NoneServed {
-        /// Bytes asked for.
-        bytes: usize,
-        /// Every memory tried, and why it refused.
-        refusals: Vec<Refusal>,
-    },
+    #[error(transparent)]
+    NoneServed(Box<detail::NoneServed>),
     /// The operating system has no memory left for this.
-    #[error("{memory}: no room for {bytes} bytes{}", available_words(available, source))]
-    OutOfMemory {
-        /// The memory asked.
-        memory: TensorMemory,
-        /// Bytes asked for.
-        bytes: usize,
-        /// Bytes that are there, where the system says so.
-        available: Option<u64>,
-        /// The system's answer, where it gave one.
-        #[source]
-        source: Option<io::Error>,
-    },
+    #[error(transparent)]
+    OutOfMemory(Box<detail::OutOfMemory>),
     /// A pool that has as much as it may.
-    #[error(
-        "{memory}: a pool limited to {limit} bytes has {used} bytes in use and cannot give {asked} \
-         more: give some back, or make the pool with a larger limit"
-    )]
-    PoolFull {
-        /// The pool's memory.
-        memory: TensorMemory,
-        /// Bytes asked for.
-        asked: usize,
-        /// Bytes in use.
-        used: usize,
-        /// The most that the pool may have.
-        limit: usize,
-    },
+    #[error(transparent)]
+    PoolFull(Box<detail::PoolFull>),
     /// A file that cannot be opened.
-    #[error("cannot open {}: {cause}", path.display())]
-    Open {
-        /// The path.
-        path: std::path::PathBuf,
-        /// The system's answer; part of the text, so no source besides.
-        cause: io::Error,
-    },
+    #[error(transparent)]
+    Open(Box<detail::Open>),
     /// A system call failed.
-    #[error("{what} failed: {cause}")]
-    System {
-        /// The call, in words.
-        what: &'static str,
-        /// The system's answer; part of the text, so no source besides.
-        cause: io::Error,
-    },
+    #[error(transparent)]
+    System(Box<detail::System>),
     /// More bytes than can be addressed, or an alignment that is no power of two.
     #[error(
         "{bytes} bytes aligned to {align} cannot be allocated (alignment: a power of two up to {})",
@@ -139,31 +88,11 @@ pub enum Error {
         align: usize,
     },
     /// A byte range outside its buffer.
-    #[error("bytes {start}..{end} do not lie inside a buffer of {len} bytes")]
-    OutOfBounds {
-        /// First byte.
-        start: usize,
-        /// One past the last byte.
-        end: usize,
-        /// Bytes of the buffer.
-        len: usize,
-    },
+    #[error(transparent)]
+    OutOfBounds(Box<detail::OutOfBounds>),
     /// Rows of bytes that overlap, or that end where nothing can be addressed.
-    #[error(
-        "rows must lie behind each other and end below 2^{}, got {count} rows of {len} bytes every \
-         {stride} bytes from byte {start}",
-        usize::BITS
-    )]
-    BadRows {
-        /// First byte.
-        start: usize,
-        /// Bytes of each row.
-        len: usize,
-        /// Bytes from one row to the next.
-        stride: usize,
-        /// Number of rows.
-        count: usize,
-    },
+    #[error(transparent)]
+    BadRows(Box<detail::BadRows>),
     /// A place that would break the alignment the buffer was asked for with.
     #[error("byte {offset} of the arena is not aligned to {align}, as the buffer needs")]
     Misaligned {
@@ -180,8 +109,8 @@ pub enum Error {
     },
     /// Memory that the CPU cannot reach.
     #[error(
-        "memory {memory} in space {space} cannot be mapped for the CPU: copy it with \
-         to(Some(TensorMemory::Mem)), or into memory that can be with copy_from()"
+        "memory {memory} in space {space} cannot be mapped for the CPU{}",
+        Remedy::CopyToMain.clause()
     )]
     NotMappable {
         /// The memory.
@@ -190,42 +119,16 @@ pub enum Error {
         space: LogicalMemorySpace,
     },
     /// Memory that another library has on a device which is not open here.
-    #[error(
-        "memory {memory} in space {space} was made by another library, and no device is open here \
-         that reaches it: {}",
-        open_words(*space, *vendor)
-    )]
-    NotOpen {
-        /// The memory.
-        memory: TensorMemory,
-        /// Where it lives.
-        space: LogicalMemorySpace,
-        /// Whose device that is.
-        vendor: DeviceVendor,
-    },
+    #[error(transparent)]
+    NotOpen(Box<detail::NotOpen>),
     /// A device refused, or failed.
-    #[error("{device}: {what}: {fault}")]
-    Device {
-        /// Which device.
-        device: Arc<str>,
-        /// What was tried.
-        what: &'static str,
-        /// What it said.
-        fault: DeviceFault,
-    },
+    #[error(transparent)]
+    Device(Box<detail::Device>),
     /// A space that no open device has.
-    #[error(
-        "none of the {devices} devices that are open here has {space}: open one that has (tenure \
-         info lists them), and keep its handle or a tensor of it"
-    )]
-    NoSpace {
-        /// The space asked for.
-        space: LogicalMemorySpace,
-        /// How many devices are open.
-        devices: usize,
-    },
+    #[error(transparent)]
+    NoSpace(Box<detail::NoSpace>),
     /// Writing to what is read-only.
-    #[error("this {memory} memory is read-only: use map_read(), or copy it to writable memory")]
+    #[error("this {memory} memory is read-only{}", Remedy::MapForReading.clause())]
     ReadOnly {
         /// The memory.
         memory: TensorMemory,
@@ -239,7 +142,7 @@ pub enum Error {
         memory: TensorMemory,
     },
     /// Memory that is not a DMA-BUF.
-    #[error("{memory} memory is not a DMA-BUF: allocate with memory dma, or use clone_fd()")]
+    #[error("{memory} memory is not a DMA-BUF{}", Remedy::CloneDescriptor.clause())]
     NotDma {
         /// The memory.
         memory: TensorMemory,
@@ -278,13 +181,8 @@ pub enum Error {
         modifier: u64,
     },
     /// A descriptor opened in the wrong mode.
-    #[error("the file descriptor is open {mode}, but {needed} is needed")]
-    WrongMode {
-        /// How it is open.
-        mode: &'static str,
-        /// What is needed.
-        needed: &'static str,
-    },
+    #[error(transparent)]
+    WrongMode(Box<detail::WrongMode>),
     /// A file or descriptor shorter than what it should hold.
     #[error("the memory behind the file descriptor has {have} bytes, {need} are needed")]
     TooShort {
@@ -294,19 +192,8 @@ pub enum Error {
         need: u64,
     },
     /// A memory file that would take more memory to read than this process can afford.
-    #[error(
-        "the memory behind the file descriptor has {size} bytes, of which {holes} were never \
-         written; reading them would take memory of this process, which has {left} bytes for that: \
-         its maker has to allocate it (fallocate), or write it"
-    )]
-    Sparse {
-        /// Bytes of the file.
-        size: u64,
-        /// Bytes of it that take no memory yet.
-        holes: u64,
-        /// What may still be taken.
-        left: u64,
-    },
+    #[error(transparent)]
+    Sparse(Box<detail::Sparse>),
     /// A mapped file that lost bytes after it was mapped; zeros are in their place.
     #[error("the mapped file was cut off by someone else: bytes that were mapped are gone")]
     Truncated,
@@ -314,14 +201,11 @@ pub enum Error {
     #[error("unknown memory {word:?}: known are {}", TensorMemory::words())]
     UnknownMemory {
         /// The word.
-        word: String,
+        word: Box<str>,
     },
     /// A message that is not one of ours, or a broken one.
-    #[error("message refused: {reason}")]
-    Message {
-        /// What is wrong with it.
-        reason: MessageFault,
-    },
+    #[error(transparent)]
+    Message(Box<detail::Message>),
     /// The other side closed the connection.
     #[error("the other side closed the connection{}", if *midway { " in the middle of a message" } else { "" })]
     Closed {
@@ -435,13 +319,102 @@ pub enum MessageFault {
 impl Error {
     /// A failed system call in words.
     #[cfg(unix)]
+    #[cold]
     pub(crate) fn system(what: &'static str, cause: impl Into<io::Error>) -> Error {
-        Error::System { what, cause: cause.into() }
+        detail::System { what, cause: cause.into() }.into()
+    }
+
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Busy(_) => ErrorKind::Busy,
+            Error::Unavailable(_) | Error::NoSpace(_) | Error::NotOpen { .. } => {
+                ErrorKind::Unavailable
+            }
+            Error::NoneServed(_) | Error::OutOfMemory(_) | Error::PoolFull(_) => {
+                ErrorKind::OutOfMemory
+            }
+            Error::ReadOnly { .. } => ErrorKind::ReadOnly,
+            Error::NotMappable { .. }
+            | Error::NoDescriptor { .. }
+            | Error::NotDma { .. }
+            | Error::NotSealable { .. }
+            | Error::NotMemory { .. }
+            | Error::Unsealed { .. }
+            | Error::WrongMode(_)
+            | Error::Modifier { .. } => ErrorKind::Unsupported,
+            Error::Open(_) | Error::System(_) => ErrorKind::System,
+            Error::Truncated | Error::Message(_) => ErrorKind::Damaged,
+            Error::Closed { .. } => ErrorKind::Closed,
+            Error::Device(device) => device.fault.kind(),
+            Error::BadRequest { .. }
+            | Error::OutOfBounds(_)
+            | Error::BadRows(_)
+            | Error::Misaligned { .. }
+            | Error::AlreadyPlaced { .. }
+            | Error::TooShort { .. }
+            | Error::Sparse(_)
+            | Error::UnknownMemory { .. } => ErrorKind::Invalid,
+        }
+    }
+
+    /// What would help, where a call would.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Error::Unavailable(unavailable) => unavailable.why.remedy(),
+            Error::NotMappable { .. } => Some(Remedy::CopyToMain),
+            Error::NotOpen(closed) => detail::open_remedy(closed.space, closed.vendor),
+            Error::ReadOnly { .. } => Some(Remedy::MapForReading),
+            Error::NotDma { .. } => Some(Remedy::CloneDescriptor),
+            _ => None,
+        }
+    }
+
+    /// The operating system's answer, if it is one. It is part of the text.
+    pub fn os_error(&self) -> Option<&io::Error> {
+        match self {
+            Error::Open(open) => Some(&open.cause),
+            Error::System(system) => Some(&system.cause),
+            Error::OutOfMemory(full) => full.source.as_ref(),
+            _ => None,
+        }
     }
 
     /// Whether waiting or dropping a guard would help.
     pub fn is_busy(&self) -> bool {
-        matches!(self, Error::Busy { .. })
+        self.kind() == ErrorKind::Busy
+    }
+}
+
+impl Why {
+    /// What would help, where a call would.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Why::NotAllocated { remedy, .. } => *remedy,
+            _ => None,
+        }
+    }
+}
+
+impl DeviceFault {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            DeviceFault::Forked { .. } => ErrorKind::Forked,
+            DeviceFault::NoQueue { .. } => ErrorKind::NotFound,
+            DeviceFault::OtherDevice | DeviceFault::Lacks(_) => ErrorKind::Unsupported,
+            DeviceFault::Lost
+            | DeviceFault::NoDevice { .. }
+            | DeviceFault::Unusable(_)
+            | DeviceFault::Answer { .. } => ErrorKind::Unavailable,
+        }
+    }
+}
+
+impl MessageFault {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        ErrorKind::Damaged
     }
 }
 
@@ -451,53 +424,4 @@ fn source_words(refusals: &[crate::kind::dma::SourceRefusal]) -> String {
         format!("{}: {}", refusal.source, refusal.reason)
     };
     refusals.iter().map(words).collect::<Vec<_>>().join(", ")
-}
-
-/// The call that opens a device.
-fn open_words(space: LogicalMemorySpace, vendor: DeviceVendor) -> String {
-    let number = match space {
-        LogicalMemorySpace::GpuMemory { device_id } => device_id,
-        _ => 0,
-    };
-    match vendor {
-        DeviceVendor::Cuda => format!("tenure::gpu::open(\"cuda:{number}\") opens it"),
-        DeviceVendor::Rocm => format!("tenure::gpu::open(\"hip:{number}\") opens it"),
-        _ => "that library has to copy it".to_owned(),
-    }
-}
-
-fn buffer_words(name: &Option<Arc<str>>) -> String {
-    name.as_ref().map_or_else(|| "the buffer".to_owned(), |name| format!("buffer {name:?}"))
-}
-
-/// What would end a use.
-fn remedy_words(held: Access) -> &'static str {
-    match held {
-        Access::Read | Access::Write => "drop that guard first",
-        Access::KernelRead | Access::KernelWrite => "that has to end first",
-        Access::ExportRead | Access::ExportWrite => "what was lent has to be given back first",
-        Access::Publish => {
-            "it is published: its consumers have to give it back first, or a copy be used"
-        }
-    }
-}
-
-fn available_words(available: &Option<u64>, source: &Option<io::Error>) -> String {
-    let Some(bytes) = available else { return String::new() };
-    #[cfg(linux_like)]
-    let limit = crate::kind::room::limit_words(source);
-    #[cfg(not(linux_like))]
-    let limit = source.as_ref().and(None::<String>);
-    match limit {
-        Some(limit) => format!(" ({bytes} bytes are available: {limit})"),
-        None => format!(" ({bytes} bytes are available)"),
-    }
-}
-
-fn refusal_words(refusals: &[Refusal]) -> String {
-    let words = |refusal: &Refusal| match refusal.error.as_ref() {
-        Error::Unavailable { why, .. } => format!("{}: {why}", refusal.memory),
-        other => format!("{}: {other}", refusal.memory),
-    };
-    refusals.iter().map(words).collect::<Vec<_>>().join("; ")
 }

@@ -116,10 +116,15 @@ impl Signal {
 /// The same error for everybody who waits.
 fn again(cause: &Error) -> Error {
     match cause {
-        Error::Device { device, what, fault } => {
-            Error::Device { device: Arc::clone(device), what, fault: fault.clone() }
-        }
-        other => Error::system("the work behind a fence", std::io::Error::other(other.to_string())),
+        Error::Device(device) => Error::from(crate::detail::Device {
+            device: Arc::clone(&device.device),
+            what: device.what,
+            fault: device.fault.clone(),
+        }),
+        other => Error::system(
+            "the work behind a fence",
+            std::io::Error::other(tenure_layout::Language::Plain.say(other)),
+        ),
     }
 }
 

@@ -52,7 +52,10 @@ pub fn import(
         return Err(Error::TooShort { have: inspected.size, need: at_least as u64 });
     }
     if !inspected.readable {
-        return Err(Error::WrongMode { mode: "for writing only", needed: "reading" });
+        return Err(Error::from(crate::detail::WrongMode {
+            mode: "for writing only",
+            needed: "reading",
+        }));
     }
     let size = addressable(inspected.size)?;
     let writable = match inspected.object {
@@ -94,12 +97,14 @@ fn may_write(inspected: &Inspected, seals: SealFlags, asked: Protection) -> Resu
         Protection::ReadOnly => Ok(false),
         Protection::AsAllowed => Ok(allowed),
         Protection::Writable if allowed => Ok(true),
-        Protection::Writable if sealed => {
-            Err(Error::WrongMode { mode: "on memory sealed against writing", needed: "writing" })
-        }
-        Protection::Writable => {
-            Err(Error::WrongMode { mode: "for reading only", needed: "writing" })
-        }
+        Protection::Writable if sealed => Err(Error::from(crate::detail::WrongMode {
+            mode: "on memory sealed against writing",
+            needed: "writing",
+        })),
+        Protection::Writable => Err(Error::from(crate::detail::WrongMode {
+            mode: "for reading only",
+            needed: "writing",
+        })),
     }
 }
 
@@ -152,8 +157,9 @@ pub fn open_file(path: impl AsRef<Path>) -> Result<Buffer> {
     let path = path.as_ref();
     // A pipe is not waited for, and then refused.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = fs::open(path, flags, Mode::empty())
-        .map_err(|errno| Error::Open { path: path.into(), cause: errno.into() })?;
+    let file = fs::open(path, flags, Mode::empty()).map_err(|errno| {
+        Error::from(crate::detail::Open { path: path.into(), cause: errno.into() })
+    })?;
     match inspect(file.as_fd())?.object {
         Object::File | Object::Sealable(_) => {}
         Object::DmaBuf => return Err(Error::NotMemory { found: "a DMA-BUF" }),

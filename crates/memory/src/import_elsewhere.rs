@@ -13,7 +13,7 @@ use crate::{Buffer, Error, Result, TensorMemory, Why};
 use crate::{Protection, duplicate::duplicate};
 
 fn unavailable<T>(memory: TensorMemory, what: &'static str) -> Result<T> {
-    Err(Error::Unavailable { memory, why: Why::NotOnThisSystem(what) })
+    Err(crate::detail::Unavailable { memory, why: Why::NotOnThisSystem(what) }.into())
 }
 
 /// What memory a descriptor stands for, without mapping it.
@@ -47,7 +47,8 @@ pub fn import(
 /// If it cannot be opened; otherwise [`Error::Unavailable`] on this system.
 pub fn open_file(path: impl AsRef<Path>) -> Result<Buffer> {
     let path = path.as_ref();
-    std::fs::metadata(path).map_err(|cause| Error::Open { path: path.into(), cause })?;
+    let failed = |cause| Error::from(crate::detail::Open { path: path.into(), cause });
+    std::fs::metadata(path).map_err(failed)?;
     unavailable(TensorMemory::File, "mapped files")
 }
 
@@ -72,6 +73,7 @@ mod tests {
         let missing = open_file("there is no such file").unwrap_err();
         assert!(matches!(missing, Error::Open { .. }), "{missing}");
         let here = open_file(std::env::current_exe().unwrap()).unwrap_err();
-        assert!(matches!(here, Error::Unavailable { memory: TensorMemory::File, .. }), "{here}");
+        let Error::Unavailable(unavailable) = &here else { panic!("{here}") };
+        assert_eq!(unavailable.memory, TensorMemory::File);
     }
 }

@@ -48,7 +48,8 @@ impl Kind {
     /// # Errors
     /// [`Error::Unavailable`].
     pub fn allocator(&self) -> Result<&'static dyn Allocator> {
-        (self.probe)().map_err(|why| Error::Unavailable { memory: self.memory, why })
+        (self.probe)()
+            .map_err(|why| Error::from(crate::detail::Unavailable { memory: self.memory, why }))
     }
 }
 
@@ -70,7 +71,10 @@ pub static ALL: &[Kind] = &[
 /// [`Error::Unavailable`] with the reason.
 pub fn allocator(memory: TensorMemory) -> Result<&'static dyn Allocator> {
     ALL.iter().find(|kind| kind.memory == memory).map_or(
-        Err(Error::Unavailable { memory, why: Why::NotInThisBuild("it is not in the table") }),
+        Err(Error::from(crate::detail::Unavailable {
+            memory,
+            why: Why::NotInThisBuild("it is not in the table"),
+        })),
         Kind::allocator,
     )
 }

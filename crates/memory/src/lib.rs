@@ -30,6 +30,7 @@ mod available;
 mod buffer;
 mod carrier;
 mod choose;
+pub mod detail;
 mod device;
 pub mod environment;
 mod error;
@@ -99,6 +100,7 @@ pub use rows::Rows;
 pub use space::{DeviceVendor, DlDevice, LogicalMemorySpace};
 pub use spaces::{allocator_in, allocator_on, announce, carrier_for};
 pub use tensor_memory::TensorMemory;
+pub use tenure_layout::ErrorKind;
 pub use thread::prepare_thread;
 
 #[cfg(linux_like)]

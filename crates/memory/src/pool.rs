@@ -222,8 +222,9 @@ impl Owner {
         let made = larger.and_then(|larger| self.allocator.allocate(&larger));
         let made = made.map_err(|error| match error {
             // What was asked for, not what it was rounded to.
-            Error::OutOfMemory { memory, available, source, .. } => {
-                Error::OutOfMemory { memory, bytes: request.bytes(), available, source }
+            Error::OutOfMemory(mut full) => {
+                full.bytes = request.bytes();
+                Error::OutOfMemory(full)
             }
             other => other,
         });
@@ -247,7 +248,7 @@ impl Owner {
     fn full(&self, state: &State, asked: usize) -> Error {
         let (memory, limit) = (self.allocator.memory(), self.shared.limits.bytes);
         let used = state.report.used_bytes.saturating_add(state.coming);
-        Error::PoolFull { memory, asked, used, limit }
+        Error::from(crate::detail::PoolFull { memory, asked, used, limit })
     }
 }
 

@@ -40,9 +40,9 @@ impl Rows {
     /// [`Error::BadRows`] if the rows overlap (`stride` is less than `len`), or their last byte
     /// cannot be addressed.
     pub fn new(start: usize, len: usize, stride: usize, count: usize) -> Result<Rows> {
-        let bad = Error::BadRows { start, len, stride, count };
+        let bad = || Err(Error::from(crate::detail::BadRows { start, len, stride, count }));
         if count > 1 && stride < len {
-            return Err(bad);
+            return bad();
         }
         let Some(steps) = count.checked_sub(1) else {
             return Ok(Rows { start, len, stride, count, end: start });
@@ -50,7 +50,7 @@ impl Rows {
         let last = steps.checked_mul(stride).and_then(|last| last.checked_add(start));
         match last.and_then(|last| last.checked_add(len)) {
             Some(end) => Ok(Rows { start, len, stride, count, end }),
-            None => Err(bad),
+            None => bad(),
         }
     }
 
@@ -104,7 +104,7 @@ impl Rows {
         let &Rows { start, len, stride, count, .. } = self;
         match start.checked_add(by) {
             Some(start) => Rows::new(start, len, stride, count),
-            None => Err(Error::BadRows { start, len, stride, count }),
+            None => Err(crate::detail::BadRows { start, len, stride, count }.into()),
         }
     }
 

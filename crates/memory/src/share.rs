@@ -59,7 +59,7 @@ pub fn send(socket: impl AsFd, body: &[u8], descriptors: &[BorrowedFd<'_>]) -> R
         } else {
             MessageFault::Descriptors { found: descriptors.len(), expected: MOST_DESCRIPTORS }
         };
-        return Err(Error::Message { reason });
+        return Err(Error::from(crate::detail::Message { reason }));
     }
     let mut message = room(HEAD + body.len())?;
     message.extend_from_slice(&MARK.to_le_bytes());
@@ -116,12 +116,16 @@ pub fn receive(socket: impl AsFd) -> Result<Message> {
         return Err(Error::Closed { midway: false });
     }
     packet.truncate(got);
-    let short = || Error::Message { reason: MessageFault::NoHead { found: got, head: HEAD } };
+    let short = || {
+        Error::from(crate::detail::Message {
+            reason: MessageFault::NoHead { found: got, head: HEAD },
+        })
+    };
     let (head, body) = packet.split_first_chunk::<HEAD>().ok_or_else(short)?;
     let (count, len) = read_head(head)?;
     if body.len() != len || flags.contains(ReturnFlags::TRUNC) {
         let reason = MessageFault::Length { said: len, limit: body.len() };
-        return Err(Error::Message { reason });
+        return Err(Error::from(crate::detail::Message { reason }));
     }
     packet.drain(..HEAD);
     arrived.with(packet, count)
@@ -131,11 +135,13 @@ pub fn receive(socket: impl AsFd) -> Result<Message> {
 /// a peer says how much is needed.
 fn room(bytes: usize) -> Result<Vec<u8>> {
     let mut list = Vec::new();
-    list.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory {
-        memory: TensorMemory::Mem,
-        bytes,
-        available: None,
-        source: None,
+    list.try_reserve_exact(bytes).map_err(|_| {
+        Error::from(crate::detail::OutOfMemory {
+            memory: TensorMemory::Mem,
+            bytes,
+            available: None,
+            source: None,
+        })
     })?;
     Ok(list)
 }
@@ -150,7 +156,7 @@ fn zeros(bytes: usize) -> Result<Vec<u8>> {
 /// Number of descriptors and length of the body, if the head is one of ours.
 fn read_head(head: &[u8; HEAD]) -> Result<(usize, usize)> {
     let [a, b, c, d, v0, v1, n0, n1, l0, l1, l2, l3] = *head;
-    let refuse = |reason| Err(Error::Message { reason });
+    let refuse = |reason| Err(Error::from(crate::detail::Message { reason }));
     let (mark, version) = (u32::from_le_bytes([a, b, c, d]), u16::from_le_bytes([v0, v1]));
     if mark != MARK {
         return refuse(MessageFault::NotOurs { found: mark });
@@ -190,7 +196,7 @@ impl Arrived {
         } else {
             return Ok(Message { body, descriptors: self.descriptors });
         };
-        Err(Error::Message { reason })
+        Err(Error::from(crate::detail::Message { reason }))
     }
 }
 
@@ -205,7 +211,9 @@ fn fill(
     while got < bytes.len() {
         let midway = !first || got > 0;
         let (more, _) = match once(socket, &mut bytes[got..], arrived) {
-            Err(Error::System { cause, .. }) if midway && cause.kind() == ErrorKind::WouldBlock => {
+            Err(Error::System(system))
+                if midway && system.cause.kind() == ErrorKind::WouldBlock =>
+            {
                 wait_midway(socket, PollFlags::IN)?;
                 continue;
             }
@@ -222,7 +230,7 @@ fn fill(
 /// Waits for the other side in the middle of a message, where giving up would leave the next one
 /// without its beginning. Not for long: the other side may never go on.
 fn wait_midway(socket: BorrowedFd<'_>, flags: PollFlags) -> Result<()> {
-    let stalled = Error::Message { reason: MessageFault::Stalled };
+    let stalled = Error::from(crate::detail::Message { reason: MessageFault::Stalled });
     let blocks = fcntl_getfl(socket).is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK));
     if blocks {
         // Then it was the socket's own time limit that ended.

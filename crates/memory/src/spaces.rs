@@ -34,7 +34,8 @@ pub fn allocator_in(
     let open = all();
     let devices = open.len();
     let mut all = near.into_iter().chain(open);
-    all.find_map(|carrier| carrier.allocator(space)).ok_or(Error::NoSpace { space, devices })
+    all.find_map(|carrier| carrier.allocator(space))
+        .ok_or(Error::from(crate::detail::NoSpace { space, devices }))
 }
 
 /// The allocator of a space on a device of one vendor: what DLPack names by a device type and an id.
@@ -56,7 +57,7 @@ pub fn carrier_for(raw: &RawBuffer) -> Result<Arc<dyn Carrier>> {
     }
     let (memory, space) = (raw.memory(), raw.space());
     all().into_iter().find(|carrier| carrier.reaches(raw)).ok_or_else(|| match raw.vendor() {
-        Some(vendor) => Error::NotOpen { memory, space, vendor },
+        Some(vendor) => Error::from(crate::detail::NotOpen { memory, space, vendor }),
         None => Error::NotMappable { memory, space },
     })
 }

@@ -98,7 +98,7 @@ impl FromStr for TensorMemory {
             .find(|row| row.1.eq_ignore_ascii_case(word))
             .map(|row| row.0)
             .or(word.eq_ignore_ascii_case(DISK).then_some(TensorMemory::File))
-            .ok_or_else(|| Error::UnknownMemory { word: word.to_owned() })
+            .ok_or_else(|| Error::UnknownMemory { word: word.into() })
     }
 }
 

@@ -24,7 +24,7 @@ fn cramped<T>(work: impl FnOnce() -> T) -> T {
 
 fn is_out_of_memory(error: &Error, memory: TensorMemory, bytes: usize) -> bool {
     let words = error.to_string();
-    matches!(error, Error::OutOfMemory { memory: named, .. } if *named == memory)
+    matches!(&error, Error::OutOfMemory(it) if matches!(**it, tenure_memory::detail::OutOfMemory { memory: named, .. } if named == memory))
         && words.contains("no room for")
         && words.contains(&bytes.to_string())
 }
@@ -82,8 +82,9 @@ fn nothing_serves_and_each_says_why() {
     child::alone("nothing_serves_and_each_says_why", || {
         let request = Request::new(MUCH).unwrap();
         let error = cramped(|| allocate(None, &request).unwrap_err());
-        let Error::NoneServed { bytes: MUCH, refusals } = &error else { panic!("{error:?}") };
-        let tried: Vec<_> = refusals.iter().map(|refusal| refusal.memory).collect();
+        let Error::NoneServed(none) = &error else { panic!("{error:?}") };
+        assert_eq!(none.bytes, MUCH);
+        let tried: Vec<_> = none.refusals.iter().map(|refusal| refusal.memory).collect();
         assert_eq!(tried, [TensorMemory::Dma, TensorMemory::Shm, TensorMemory::Mem]);
         let words = error.to_string();
         for memory in tried {

@@ -32,8 +32,9 @@ fn a_full_dev_shm_is_an_error_at_allocation() {
         for bytes in [2 << 20, (1 << 20) + 1, 8_294_400, 3_000_000] {
             let error = named("/too-large", bytes).unwrap_err();
             match &error {
-                Error::OutOfMemory { bytes: named, source: Some(source), .. } => {
-                    assert_eq!(*named, bytes);
+                Error::OutOfMemory(full) => {
+                    assert_eq!(full.bytes, bytes);
+                    let source = full.source.as_ref().unwrap();
                     assert_eq!(source.raw_os_error(), Some(libc::ENOSPC));
                 }
                 other => panic!("{other:?}"),
@@ -86,10 +87,9 @@ fn more_than_the_machine_has_is_refused_with_what_it_has() {
         let total = line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024;
         let bytes = usize::try_from(total).unwrap().next_multiple_of(2 << 20);
         let error = Shm::new().allocate(&Request::new(bytes).unwrap()).unwrap_err();
-        let Error::OutOfMemory { available: Some(available), bytes: named, .. } = error else {
-            panic!("{error:?}")
-        };
-        assert_eq!(named, bytes);
+        let Error::OutOfMemory(full) = &error else { panic!("{error:?}") };
+        assert_eq!(full.bytes, bytes);
+        let available = full.available.unwrap();
         assert!(available > 0 && available < total);
         let words = error.to_string();
         assert!(words.contains(&format!("{available} bytes are available")), "{words}");

@@ -38,8 +38,7 @@ fn files_are_mapped_whole_or_refused() {
                 assert!(guard.hold().raw().intact().is_err());
             }
             Err(error) => {
-                let refused =
-                    matches!(error, Error::System { what, .. } if what.contains("mapping"));
+                let refused = matches!(&error, Error::System(it) if matches!(**it, tenure_memory::detail::System { what, .. } if what.contains("mapping")));
                 assert!(NARROW && refused, "{bytes}: {error:?}");
             }
         }
@@ -75,7 +74,7 @@ fn named_memory_is_mapped_whole_or_refused() {
         match opened {
             Ok(raw) => assert_eq!(raw.size() as u64, bytes),
             // A small machine cannot afford to read it.
-            Err(Error::Sparse { holes, .. }) => assert!(holes >= bytes),
+            Err(Error::Sparse(sparse)) => assert!(sparse.holes >= bytes),
             Err(error) => assert!(NARROW && error.to_string().contains("mapping"), "{error}"),
         }
         assert!(!fs::exists(&path).unwrap());
@@ -94,7 +93,7 @@ fn requests_are_served_whole_or_refused() {
                 let mut guard = buffer.write_range(bytes - 1..bytes).unwrap();
                 guard.as_bytes_mut()[0] = 1;
             }
-            Err(Error::OutOfMemory { bytes: named, .. }) => assert_eq!(named, bytes),
+            Err(Error::OutOfMemory(full)) => assert_eq!(full.bytes, bytes),
             Err(Error::BadRequest { bytes: named, .. }) => {
                 assert!(NARROW && named == bytes);
             }

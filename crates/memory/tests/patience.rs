@@ -26,7 +26,7 @@ fn bytes_of_a_message() -> Vec<u8> {
 
 fn fault(error: Error) -> MessageFault {
     match error {
-        Error::Message { reason } => reason,
+        Error::Message(message) => message.reason,
         other => panic!("{other}"),
     }
 }
@@ -36,7 +36,7 @@ fn an_empty_socket_does_not_wait() {
     let (_here, there) = UnixStream::pair().unwrap();
     there.set_nonblocking(true).unwrap();
     match receive(&there).unwrap_err() {
-        Error::System { cause, .. } => assert_eq!(cause.kind(), ErrorKind::WouldBlock),
+        Error::System(failed) => assert_eq!(failed.cause.kind(), ErrorKind::WouldBlock),
         other => panic!("{other}"),
     }
 }
@@ -87,7 +87,7 @@ fn a_full_socket_takes_a_message_whole_or_not_at_all() {
     for _ in 0..200 {
         match send(&here, &BODY, &[]) {
             Ok(()) => sent += 1,
-            Err(Error::System { cause, .. }) if cause.kind() == ErrorKind::WouldBlock => {
+            Err(Error::System(failed)) if failed.cause.kind() == ErrorKind::WouldBlock => {
                 thread::sleep(Duration::from_millis(1));
             }
             Err(other) => panic!("{other}"),

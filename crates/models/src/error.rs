@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use tenure_layout::{ErrorKind, Remedy};
+
 use crate::onnx::{ShapeIssue, WireFault};
 use crate::tflite::{FlatFault, PlanFault};
 
@@ -14,13 +16,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {cause}", path.display())]
     Io {
         /// The path.
         path: PathBuf,
-        /// The system's answer.
-        #[source]
-        source: io::Error,
+        /// The system's answer; part of the text, so no source besides.
+        cause: io::Error,
     },
     /// Neither ONNX nor TFLite.
     #[error("not a model file that is known: neither TFLite (\"TFL3\" at byte 4) nor ONNX")]
@@ -44,7 +45,9 @@ pub enum Error {
         fault: FlatFault,
     },
     /// Dimensions without a value.
-    #[error("{} not set: {}; give each with --dim NAME=VALUE", dimension(names), names.join(", "))]
+    #[error(
+        "{} not set: {}{}", dimension(names), names.join(", "), Remedy::GiveDimensions.clause()
+    )]
     DimsNotSet {
         /// Their names: a symbol of the file, or `input.axis` for one without a name.
         names: Vec<String>,
@@ -73,7 +76,7 @@ pub enum Error {
         /// Its first output.
         tensor: String,
         /// What is wrong.
-        issue: ShapeIssue,
+        issue: Box<ShapeIssue>,
     },
     /// A tensor over `u64::MAX` bytes.
     #[error("tensor {tensor} of shape {shape:?} is over 2^64 bytes")]
@@ -125,6 +128,42 @@ pub enum Error {
         /// Why.
         fault: PlanFault,
     },
+}
+
+impl Error {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Io { .. } => ErrorKind::System,
+            Error::Wire { fault, .. } => fault.kind(),
+            Error::Flat { fault, .. } => fault.kind(),
+            Error::Shape { issue, .. } => issue.kind(),
+            Error::Plan { fault } => fault.kind(),
+            Error::UnknownFormat
+            | Error::InputShape { .. }
+            | Error::MissingTensor { .. }
+            | Error::MissingOutput { .. }
+            | Error::Duplicate { .. }
+            | Error::Cycle { .. } => ErrorKind::Damaged,
+            Error::DimsNotSet { .. }
+            | Error::DimsUnknown { .. }
+            | Error::TooLarge { .. }
+            | Error::TooMany { .. } => ErrorKind::Invalid,
+        }
+    }
+
+    /// What would help, where a call would.
+    pub fn remedy(&self) -> Option<Remedy> {
+        matches!(self, Error::DimsNotSet { .. }).then_some(Remedy::GiveDimensions)
+    }
+
+    /// The operating system's answer, if it is one. It is part of the text.
+    pub fn os_error(&self) -> Option<&io::Error> {
+        match self {
+            Error::Io { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
 }
 
 fn dimension(names: &[String]) -> &'static str {

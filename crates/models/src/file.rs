@@ -43,7 +43,7 @@ impl Format {
 ///
 /// What is wrong with the file.
 pub fn read(path: &Path, dims: &BTreeMap<String, u64>) -> Result<Graph> {
-    match contents(path).map_err(|source| Error::Io { path: path.to_owned(), source })? {
+    match contents(path).map_err(|cause| Error::Io { path: path.to_owned(), cause })? {
         Contents::Whole(bytes) => read_bytes(&bytes, dims),
         Contents::Skeleton(skeleton) => onnx::read_skeleton(&skeleton, dims),
         Contents::TooMuch(what, most) => Err(Error::TooMany { what, most }),

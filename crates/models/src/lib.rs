@@ -28,3 +28,4 @@ pub use element::ElementType;
 pub use error::{Error, Result};
 pub use file::{Format, read, read_bytes};
 pub use graph::{Graph, Kind, Node, TensorInfo};
+pub use tenure_layout::ErrorKind;

@@ -129,6 +129,13 @@ pub fn check_offsets(problem: &Problem, offsets: &[u64], bytes: u64) -> Result<(
     Ok(())
 }
 
+impl CheckError {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Invalid
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,19 +7,19 @@ use crate::{Plan, Schedule};
 
 /// Why a text is no schedule or plan.
 #[derive(Debug, thiserror::Error)]
-#[error("line {line}, column {column}: {source}")]
+#[error("line {line}, column {column}: {cause}")]
 pub struct JsonError {
     /// Line of the text, from 1.
     pub line: usize,
     /// Column of the line, from 1.
     pub column: usize,
-    /// What was expected there.
-    pub source: serde_json::Error,
+    /// What was expected there; part of the text, so no source besides.
+    pub cause: serde_json::Error,
 }
 
 impl From<serde_json::Error> for JsonError {
-    fn from(source: serde_json::Error) -> JsonError {
-        JsonError { line: source.line(), column: source.column(), source }
+    fn from(cause: serde_json::Error) -> JsonError {
+        JsonError { line: cause.line(), column: cause.column(), cause }
     }
 }
 
@@ -131,5 +131,12 @@ pub(crate) mod packer {
     ) -> Result<Option<Packer>, D::Error> {
         let word = Option::<String>::deserialize(deserializer)?;
         word.map(|word| word.parse().map_err(de::Error::custom)).transpose()
+    }
+}
+
+impl JsonError {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Invalid
     }
 }

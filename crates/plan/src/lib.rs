@@ -57,4 +57,5 @@ pub use solve::fit::{Fit, fit};
 pub use solve::minimise::minimise;
 pub use solve::obstacle::Obstacle;
 pub use solve::options::{Options, Progress};
+pub use tenure_layout::ErrorKind;
 pub use verify::{VerifyError, verify};

@@ -141,6 +141,13 @@ impl TryFrom<&str> for PlannerMode {
     }
 }
 
+impl UnknownMode {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Invalid
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -136,3 +136,10 @@ fn stacked(problem: &Problem, lower_bound: u64) -> Packing {
     }
     Packing { offsets, bytes, lower_bound, optimal: bytes == lower_bound }
 }
+
+impl UnknownPacker {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Invalid
+    }
+}

@@ -69,7 +69,7 @@ pub enum Placement {
 pub enum PlanError {
     /// The schedule makes no sense.
     #[error(transparent)]
-    Schedule(#[from] ScheduleError),
+    Schedule(Box<ScheduleError>),
     /// The lifetimes make no problem; a valid schedule does not come to this.
     #[error(transparent)]
     Problem(#[from] ProblemError),
@@ -82,5 +82,18 @@ impl Plan {
             Some(&Placement::At { arena, offset }) => Some((arena, offset)),
             _ => None,
         }
+    }
+}
+
+impl From<ScheduleError> for PlanError {
+    fn from(error: ScheduleError) -> PlanError {
+        PlanError::Schedule(Box::new(error))
+    }
+}
+
+impl PlanError {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Invalid
     }
 }

@@ -78,7 +78,7 @@ pub enum PoolsError {
 impl From<PlanError> for PoolsError {
     fn from(error: PlanError) -> PoolsError {
         match error {
-            PlanError::Schedule(error) => error.into(),
+            PlanError::Schedule(error) => (*error).into(),
             PlanError::Problem(error) => error.into(),
         }
     }
@@ -246,4 +246,16 @@ fn pack(
         Fit::Fits(packing) => Some(packing),
         _ => None,
     })
+}
+
+impl PoolsError {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        match self {
+            PoolsError::Schedule(error) => error.kind(),
+            PoolsError::Problem(error) => error.kind(),
+            PoolsError::NoPool { .. } => tenure_layout::ErrorKind::Invalid,
+            PoolsError::Full { .. } => tenure_layout::ErrorKind::OutOfMemory,
+        }
+    }
 }

@@ -124,6 +124,13 @@ impl Item {
     }
 }
 
+impl ProblemError {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Invalid
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -187,3 +187,10 @@ impl Dynamic {
         Ok(made)
     }
 }
+
+impl SizeError {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Invalid
+    }
+}

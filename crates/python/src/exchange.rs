@@ -86,7 +86,7 @@ unsafe fn check(managed: *mut DLManagedTensorVersioned) -> Answer<()> {
     // SAFETY: by the caller's promise; every major version starts with its number.
     let DLPackVersion { major, minor } = unsafe { (*managed).version };
     if major != VERSION.0 {
-        return Err(tenure::Error::from(Fault::Version { major, minor }).into());
+        return Err(tenure::tensor::Error::from(Fault::Version { major, minor }).into());
     }
     // SAFETY: by the caller's promise, and of the version that we know. Without a deleter the copy
     // owns nothing, and what is made of it is gone before the structure is.

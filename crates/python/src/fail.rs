@@ -1,15 +1,17 @@
-//! Refusals as Python exceptions: the kind that Python expects, the message of the library.
-
-use std::fmt::Display;
-use std::io;
+//! Refusals as Python exceptions: the class that Python expects, the message of the library.
+//!
+//! The class follows from the error's kind. Where Python has several for one kind of ours, or had
+//! another before, the package has classes of its own that are all of them.
 
 use pyo3::exceptions::{
     PyBufferError, PyConnectionError, PyFileExistsError, PyFileNotFoundError, PyMemoryError,
     PyOSError, PyPermissionError, PyRuntimeError, PyTimeoutError, PyTypeError, PyValueError,
 };
-use pyo3::{PyErr, Python};
-use tenure::memory::DeviceFault;
-use tenure::{files, image, layout, memory, stream};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple, PyType};
+use std::io;
+use tenure::{ErrorKind, Language};
 
 /// Result of what Python calls.
 pub(crate) type Answer<T> = Result<T, Fail>;
@@ -36,178 +38,153 @@ impl From<PyErr> for Fail {
     }
 }
 
+impl From<tenure::Error> for Fail {
+    fn from(error: tenure::Error) -> Fail {
+        Python::attach(|py| Fail(exception(py, &error)))
+    }
+}
+
+/// Errors of the library, by way of the one that all of them become.
+macro_rules! fails {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for Fail {
+            fn from(error: $error) -> Fail {
+                tenure::Error::from(error).into()
+            }
+        }
+    )*};
+}
+
+fails!(
+    tenure::files::Error,
+    tenure::image::Error,
+    tenure::layout::Error,
+    tenure::memory::Error,
+    tenure::stream::Error,
+    tenure::tensor::Error,
+);
+
+/// An exception class of this package.
+pub(crate) struct Class {
+    name: &'static str,
+    doc: &'static str,
+    bases: fn(Python<'_>) -> PyResult<Bound<'_, PyTuple>>,
+    made: PyOnceLock<Py<PyType>>,
+}
+
+macro_rules! class {
+    ($constant:ident, $name:literal, [$($base:ty),+], $doc:literal) => {
+        static $constant: Class = Class {
+            name: $name,
+            doc: $doc,
+            bases: |py| PyTuple::new(py, [$(py.get_type::<$base>()),+]),
+            made: PyOnceLock::new(),
+        };
+    };
+}
+
+class!(
+    BUSY,
+    "BusyError",
+    [PyBufferError],
+    "Somebody uses the bytes in a way that excludes what was asked: release that, or wait."
+);
+class!(READ_ONLY, "ReadOnlyError", [PyBufferError], "The bytes are read-only.");
+class!(
+    UNSUPPORTED,
+    "UnsupportedError",
+    [PyBufferError, PyOSError, PyValueError],
+    "It makes sense, but not for this tensor, memory or file."
+);
+class!(
+    DAMAGED,
+    "DamagedError",
+    [PyOSError, PyValueError],
+    "A file or a message is not what its format asks for, or has lost bytes."
+);
+class!(
+    NOT_FOUND,
+    "NotFoundError",
+    [PyFileNotFoundError, PyValueError],
+    "Nothing has this name or number."
+);
+class!(
+    FORKED,
+    "ForkedError",
+    [PyRuntimeError, PyOSError],
+    "It was made before this process was forked off: make it here."
+);
+
+class!(
+    WRONG_TYPE,
+    "WrongTypeError",
+    [PyTypeError, PyValueError],
+    "An element type that this cannot be done with."
+);
+
+/// Every class, to be put into the module.
+pub(crate) const CLASSES: [(&str, &Class); 7] = [
+    ("BusyError", &BUSY),
+    ("DamagedError", &DAMAGED),
+    ("ForkedError", &FORKED),
+    ("NotFoundError", &NOT_FOUND),
+    ("ReadOnlyError", &READ_ONLY),
+    ("UnsupportedError", &UNSUPPORTED),
+    ("WrongTypeError", &WRONG_TYPE),
+];
+
+impl Class {
+    /// The class, made at its first use.
+    pub(crate) fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyType>> {
+        let made = self.made.get_or_try_init(py, || {
+            let inside = PyDict::new(py);
+            inside.set_item("__module__", "tenure")?;
+            inside.set_item("__doc__", self.doc)?;
+            // A class statement: `PyErr::new_type` takes one base only.
+            let made = py.get_type::<PyType>().call1((self.name, (self.bases)(py)?, inside))?;
+            Ok::<_, PyErr>(made.cast_into::<PyType>()?.unbind())
+        })?;
+        Ok(made.bind(py).clone())
+    }
+
+    fn raise(&self, py: Python<'_>, message: String) -> PyErr {
+        match self.get(py) {
+            Ok(class) => PyErr::from_type(class, message),
+            Err(error) => error,
+        }
+    }
+}
+
 /// `OSError` with the system's number, so that it becomes `FileNotFoundError` and the like.
 fn system(message: String, cause: Option<&io::Error>) -> PyErr {
     match cause.and_then(io::Error::raw_os_error) {
         Some(number) => PyOSError::new_err((number, message)),
+        // What the library itself found not to be allowed.
+        None if cause.is_some_and(|cause| cause.kind() == io::ErrorKind::PermissionDenied) => {
+            PyPermissionError::new_err(message)
+        }
         None => PyOSError::new_err(message),
     }
 }
 
-fn layout_error(error: &layout::Error) -> PyErr {
-    match error {
-        // Met only in what other libraries describe.
-        layout::Error::UnknownDTypeCode { .. } => PyBufferError::new_err(error.to_string()),
-        _ => PyValueError::new_err(error.to_string()),
-    }
-}
-
-/// What the library says of its own calls, in the calls of Python.
-const CALLS: [(&str, &str); 3] = [
-    ("open one with tenure::gpu", "open one with tenure.open_device()"),
-    ("tenure::gpu::open", "tenure.open_device"),
-    ("to(Some(TensorMemory::Mem))", "to('mem')"),
-];
-
-fn words(error: &impl Display) -> String {
-    CALLS.iter().fold(error.to_string(), |text, (rust, python)| text.replace(rust, python))
-}
-
-fn memory_error(error: &memory::Error) -> PyErr {
-    use memory::Error;
-    let message = words(error);
-    match error {
-        Error::Busy { .. } | Error::ReadOnly { .. } | Error::NotMappable { .. } => {
-            PyBufferError::new_err(message)
-        }
-        Error::OutOfMemory { .. } | Error::PoolFull { .. } | Error::NoneServed { .. } => {
-            PyMemoryError::new_err(message)
-        }
-        Error::Open { cause, .. } | Error::System { cause, .. } => system(message, Some(cause)),
-        Error::Closed { .. } => PyConnectionError::new_err(message),
-        Error::Unavailable { .. }
-        | Error::NoDescriptor { .. }
-        | Error::NotDma { .. }
-        | Error::NotSealable { .. }
-        | Error::NotMemory { .. }
-        | Error::Unsealed { .. }
-        | Error::WrongMode { .. }
-        | Error::NoSpace { .. }
-        | Error::NotOpen { .. }
-        | Error::Truncated => system(message, None),
-        Error::Device { fault: DeviceFault::NoQueue { .. }, .. } => PyValueError::new_err(message),
-        Error::Device { .. } => system(message, None),
+fn exception(py: Python<'_>, error: &tenure::Error) -> PyErr {
+    let message = Language::Python.say(error);
+    match error.kind() {
+        ErrorKind::WrongType => WRONG_TYPE.raise(py, message),
+        ErrorKind::Busy => BUSY.raise(py, message),
+        ErrorKind::ReadOnly => READ_ONLY.raise(py, message),
+        ErrorKind::Unsupported => UNSUPPORTED.raise(py, message),
+        ErrorKind::Unavailable => PyOSError::new_err(message),
+        ErrorKind::OutOfMemory => PyMemoryError::new_err(message),
+        ErrorKind::NotFound => NOT_FOUND.raise(py, message),
+        ErrorKind::Exists => PyFileExistsError::new_err(message),
+        ErrorKind::Damaged => DAMAGED.raise(py, message),
+        ErrorKind::Closed | ErrorKind::Evicted => PyConnectionError::new_err(message),
+        ErrorKind::Refused => PyPermissionError::new_err(message),
+        ErrorKind::NoAnswer => PyTimeoutError::new_err(message),
+        ErrorKind::Forked => FORKED.raise(py, message),
+        ErrorKind::System => system(message, error.os_error()),
+        // `Invalid`, a callback that stopped, and kinds of a later version.
         _ => PyValueError::new_err(message),
-    }
-}
-
-fn tensor_error(error: &tenure::Error) -> PyErr {
-    use tenure::Error;
-    match error {
-        Error::Layout(error) => layout_error(error),
-        Error::Memory(error) => memory_error(error),
-        Error::WrongElement { .. } | Error::NoRustType { .. } => {
-            PyTypeError::new_err(error.to_string())
-        }
-        Error::Dlpack(_)
-        | Error::NotContiguous { .. }
-        | Error::NotWhole { .. }
-        | Error::Overlapping { .. }
-        | Error::MisalignedAddress { .. }
-        | Error::SeveralBuffers { .. } => PyBufferError::new_err(words(error)),
-        _ => PyValueError::new_err(error.to_string()),
-    }
-}
-
-fn file_error(error: &files::Error) -> PyErr {
-    use files::Error;
-    match error.cause() {
-        Error::Open(cause) | Error::Io(cause) | Error::Read { cause, .. } => {
-            system(error.to_string(), Some(cause))
-        }
-        Error::CutOff { .. } | Error::NotAFile { .. } => system(error.to_string(), None),
-        Error::NoSuchType { .. } => PyTypeError::new_err(error.to_string()),
-        Error::Tensor(cause) => tensor_error(cause),
-        _ => PyValueError::new_err(error.to_string()),
-    }
-}
-
-fn image_error(error: &image::Error) -> PyErr {
-    use image::Error;
-    match error {
-        Error::Layout(error) => layout_error(error),
-        Error::Tensor(error) => tensor_error(error),
-        Error::Memory(error) => memory_error(error),
-        Error::Read { cause, .. } | Error::Write { cause, .. } | Error::Encoded(cause) => {
-            system(error.to_string(), Some(cause))
-        }
-        Error::Threads { .. } => system(error.to_string(), None),
-        _ => PyValueError::new_err(error.to_string()),
-    }
-}
-
-/// What streams say of options, in the words of Python.
-const OPTIONS: [(&str, &str); 3] = [
-    ("`initial_spec` instead of `spec`, or without,", "strict=False, or without a shape,"),
-    ("build the subscriber to `wait_when_full`", "subscribe with wait_when_full=True"),
-    ("raise `memory_limit` or `descriptor_limit`", "raise memory_limit or descriptor_limit"),
-];
-
-fn stream_error(error: &stream::Error) -> PyErr {
-    use stream::Error;
-    let message = OPTIONS
-        .iter()
-        .fold(error.to_string(), |message, (rust, python)| message.replace(rust, python));
-    match error {
-        Error::Ended { .. } | Error::Evicted { .. } => PyConnectionError::new_err(message),
-        Error::NoStream { .. } => PyFileNotFoundError::new_err(message),
-        Error::Taken { .. } => PyFileExistsError::new_err(message),
-        Error::NoAnswer { .. } => PyTimeoutError::new_err(message),
-        Error::Refused { .. } | Error::Producer { .. } => PyPermissionError::new_err(message),
-        Error::MemoryLimit { .. } => PyMemoryError::new_err(message),
-        Error::Forked { .. } => PyRuntimeError::new_err(message),
-        Error::StillHeld
-        | Error::AllHeld { .. }
-        | Error::NoSlot { .. }
-        | Error::DevicesBusy { .. } => PyBufferError::new_err(message),
-        // A directory that others can write, which the system itself would let pass.
-        Error::Directory { cause, .. }
-            if cause.kind() == io::ErrorKind::PermissionDenied
-                && cause.raw_os_error().is_none() =>
-        {
-            PyPermissionError::new_err(message)
-        }
-        Error::Directory { cause, .. } | Error::System { cause, .. } => {
-            system(message, Some(cause))
-        }
-        Error::Memory(error) => memory_error(error),
-        Error::Tensor(error) => tensor_error(error),
-        _ => PyValueError::new_err(message),
-    }
-}
-
-impl From<stream::Error> for Fail {
-    fn from(error: stream::Error) -> Fail {
-        Fail(stream_error(&error))
-    }
-}
-
-impl From<files::Error> for Fail {
-    fn from(error: files::Error) -> Fail {
-        Fail(file_error(&error))
-    }
-}
-
-impl From<image::Error> for Fail {
-    fn from(error: image::Error) -> Fail {
-        Fail(image_error(&error))
-    }
-}
-
-impl From<layout::Error> for Fail {
-    fn from(error: layout::Error) -> Fail {
-        Fail(layout_error(&error))
-    }
-}
-
-impl From<memory::Error> for Fail {
-    fn from(error: memory::Error) -> Fail {
-        Fail(memory_error(&error))
-    }
-}
-
-impl From<tenure::Error> for Fail {
-    fn from(error: tenure::Error) -> Fail {
-        Fail(tensor_error(&error))
     }
 }

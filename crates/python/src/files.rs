@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString};
-use tenure::TensorDyn;
 use tenure::files::safetensors::{self, Save};
 use tenure::files::{self, Entry, TensorFile, npy};
+use tenure::{Language, TensorDyn};
 
 use crate::fail::Answer;
 use crate::gate;
@@ -173,7 +173,7 @@ impl File {
     fn __getitem__(&self, py: Python<'_>, name: &str) -> Answer<Tensor> {
         match gate::detach(py, || self.0.tensor(name)) {
             Err(error) if matches!(error.cause(), files::Error::NoSuchTensor { .. }) => {
-                Err(PyKeyError::new_err(error.to_string()).into())
+                Err(PyKeyError::new_err(Language::Python.say(&error)).into())
             }
             tensor => Ok(Tensor::new(tensor?)),
         }

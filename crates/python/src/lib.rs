@@ -79,6 +79,9 @@ mod _tenure {
     #[pymodule_init]
     fn finish(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::gate::register(module)?;
+        for (name, class) in crate::fail::CLASSES {
+            module.add(name, class.get(module.py())?)?;
+        }
         crate::method::put_into(&module.py().get_type::<Tensor>())
     }
 }

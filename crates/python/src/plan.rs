@@ -9,7 +9,7 @@ use tenure::plan::{Options, Packer, PlannerMode, Schedule, plan, verify};
 use crate::fail::{Answer, Fail};
 
 fn wrong(error: impl std::fmt::Display) -> Fail {
-    PyValueError::new_err(error.to_string()).into()
+    PyValueError::new_err(tenure::Language::Python.say(&error)).into()
 }
 
 /// The plan of a schedule, both as JSON.

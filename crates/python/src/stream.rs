@@ -174,11 +174,11 @@ impl Subscriber {
     /// a warning if another thread may be about to do it.
     fn warn_full(&self, py: Python<'_>, timeout: Option<Duration>) -> Answer<()> {
         let (name, credits) = self.with(|it| (it.name().to_owned(), it.credits()))?;
-        let full = stream::Error::AllHeld { name, credits };
+        let full = stream::Error::from(tenure::stream::detail::AllHeld { name, credits });
         if timeout.is_none() {
             return Err(full.into());
         }
-        let text = CString::new(full.to_string()).unwrap_or_default();
+        let text = CString::new(tenure::Language::Python.say(&full)).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
         Ok(())
     }

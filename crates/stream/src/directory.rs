@@ -87,7 +87,7 @@ fn check_private(path: &Path) -> io::Result<()> {
 /// # Errors
 /// [`Error::Name`], which says what names are like.
 pub fn check_name(name: &str) -> Result<()> {
-    let refuse = |reason| Err(Error::Name { name: name.to_owned(), reason });
+    let refuse = |reason| Err(Error::from(crate::detail::Name { name: name.to_owned(), reason }));
     if name.is_empty() || name.len() > LONGEST_NAME {
         return refuse("it has from 1 to 80 letters");
     }
@@ -138,7 +138,7 @@ impl Place {
     pub(crate) fn socket(&self) -> Result<PathBuf> {
         let path = self.directory.join(self.socket_name());
         if path.as_os_str().len() > LONGEST_PATH {
-            return Err(Error::PathTooLong { path, limit: LONGEST_PATH });
+            return Err(Error::from(crate::detail::PathTooLong { path, limit: LONGEST_PATH }));
         }
         Ok(path)
     }
@@ -153,7 +153,7 @@ impl Place {
             answer => answer,
         };
         made.and_then(|()| open(path, None))
-            .map_err(|cause| Error::Directory { path: path.clone(), cause })
+            .map_err(|cause| Error::from(crate::detail::Directory { path: path.clone(), cause }))
     }
 
     /// Opens the directory to look for a socket, which the user `also` may have put there; `None`
@@ -163,7 +163,9 @@ impl Place {
             Ok(directory) => Ok(Some(directory)),
             // Then there are no streams either.
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(cause) => Err(Error::Directory { path: self.directory.clone(), cause }),
+            Err(cause) => {
+                Err(Error::from(crate::detail::Directory { path: self.directory.clone(), cause }))
+            }
         }
     }
 }
@@ -182,7 +184,12 @@ pub(crate) fn names(directory: &Path) -> Result<Vec<String>> {
     let entries = match open(directory, None).and_then(|_| fs::read_dir(directory)) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
-        Err(cause) => return Err(Error::Directory { path: directory.to_owned(), cause }),
+        Err(cause) => {
+            return Err(Error::from(crate::detail::Directory {
+                path: directory.to_owned(),
+                cause,
+            }));
+        }
     };
     let name = |entry: fs::DirEntry| {
         let file = entry.file_name();

@@ -1,9 +1,9 @@
 //! Everything that can go wrong with a stream, with the values that were wrong.
 
 use std::io;
-use std::path::PathBuf;
+use tenure_layout::{ErrorKind, Remedy};
 
-use crate::wire::Fault;
+use crate::detail;
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -13,170 +13,55 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A name that cannot be one.
-    #[error("`{name}` is no name for a stream: {reason}")]
-    Name {
-        /// The name.
-        name: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
+    #[error(transparent)]
+    Name(Box<detail::Name>),
     /// The directory of the streams cannot be used.
-    #[error(
-        "the directory of streams {} cannot be used: {cause} (set XDG_RUNTIME_DIR or \
-         TENURE_STREAM_DIR to a directory of this user, or let the administrator make /run/tenure)",
-        path.display()
-    )]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// The system's answer.
-        cause: io::Error,
-    },
+    #[error(transparent)]
+    Directory(Box<detail::Directory>),
     /// A path that no socket can have.
-    #[error(
-        "the socket's path {} has {} bytes, at most {limit} are possible: choose a shorter name or \
-         directory", path.display(), path.as_os_str().len()
-    )]
-    PathTooLong {
-        /// The path.
-        path: PathBuf,
-        /// The most bytes.
-        limit: usize,
-    },
+    #[error(transparent)]
+    PathTooLong(Box<detail::PathTooLong>),
     /// The stream has a producer already.
-    #[error("stream `{name}` has a producer already (it holds the lock {})", lock.display())]
-    Taken {
-        /// The stream.
-        name: String,
-        /// The lock.
-        lock: PathBuf,
-    },
+    #[error(transparent)]
+    Taken(Box<detail::Taken>),
     /// Nobody publishes the stream.
-    #[error("nobody publishes stream `{name}` at {}: start its producer first", path.display())]
-    NoStream {
-        /// The stream.
-        name: String,
-        /// Where its socket is or would be.
-        path: PathBuf,
-    },
+    #[error(transparent)]
+    NoStream(Box<detail::NoStream>),
     /// The producer is there and does not answer.
-    #[error("the producer of stream `{name}` did not answer within {after:?}: is it stopped?")]
-    NoAnswer {
-        /// The stream.
-        name: String,
-        /// How long it was waited for.
-        after: std::time::Duration,
-    },
+    #[error(transparent)]
+    NoAnswer(Box<detail::NoAnswer>),
     /// The producer said no.
-    #[error("the producer of stream `{name}` refused: {reason}")]
-    Refused {
-        /// The stream.
-        name: String,
-        /// Why, in the producer's words.
-        reason: String,
-    },
+    #[error(transparent)]
+    Refused(Box<detail::Refused>),
     /// The stream is over: its producer ended it, or died.
-    #[error("stream `{name}` has ended: its producer {}", if *dead { "died" } else { "closed it" })]
-    Ended {
-        /// The stream.
-        name: String,
-        /// Whether the producer was gone without a word.
-        dead: bool,
-    },
+    #[error(transparent)]
+    Ended(Box<detail::Ended>),
     /// The producer put this consumer out.
-    #[error(
-        "the producer of stream `{name}` put this consumer out, because it held all of its \
-         {credits} frames for too long: drop frames sooner, or ask for more credits"
-    )]
-    Evicted {
-        /// The stream.
-        name: String,
-        /// Frames that it could hold.
-        credits: usize,
-    },
+    #[error(transparent)]
+    Evicted(Box<detail::Evicted>),
     /// The producer is of a user that is not trusted.
-    #[error(
-        "stream `{name}` at {} is published by user {uid}, who is neither this user, root, the \
-         owner of the directory nor of this group: if that is right, subscribe with \
-         `producer_uid({uid})`", path.display()
-    )]
-    Producer {
-        /// The stream.
-        name: String,
-        /// Its socket.
-        path: PathBuf,
-        /// Who publishes it.
-        uid: u32,
-    },
+    #[error(transparent)]
+    Producer(Box<detail::Producer>),
     /// All frames that a subscriber may hold are held, so no other can come.
-    #[error(
-        "all {credits} frames of stream `{name}` that this subscriber may hold are still held, so \
-         no other can come: drop one, ask for more `credits`, or build the subscriber to \
-         `wait_when_full` if another thread drops them"
-    )]
-    AllHeld {
-        /// The stream.
-        name: String,
-        /// Frames that it can hold.
-        credits: usize,
-    },
+    #[error(transparent)]
+    AllHeld(Box<detail::AllHeld>),
     /// The memory of a frame is more than this subscriber takes.
-    #[error(
-        "a frame of stream `{name}` is in memory beyond what this subscriber keeps at one time: \
-         {bytes} bytes in {memories} memories, at most {byte_limit} in {memory_limit} are taken \
-         (raise `memory_limit` or `descriptor_limit`, see ulimit -n)"
-    )]
-    MemoryLimit {
-        /// The stream.
-        name: String,
-        /// Bytes that would be mapped.
-        bytes: usize,
-        /// The most bytes.
-        byte_limit: usize,
-        /// Memories that would be kept.
-        memories: usize,
-        /// The most memories.
-        memory_limit: usize,
-    },
+    #[error(transparent)]
+    MemoryLimit(Box<detail::MemoryLimit>),
     /// A frame that does not look as the publisher declared.
-    #[error(
-        "frames of stream `{name}` are declared as {declared}, this one is {found}: open the \
-         publisher with `initial_spec` instead of `spec`, or without, if frames may differ"
-    )]
-    OtherSpec {
-        /// The stream.
-        name: String,
-        /// What frames look like.
-        declared: String,
-        /// What this one looks like.
-        found: String,
-    },
+    #[error(transparent)]
+    OtherSpec(Box<detail::OtherSpec>),
     /// The producer has claimed all the slots that it may.
-    #[error(
-        "{claimed} slots of stream `{name}` are claimed and not published, of {limit} that may be: \
-         publish or drop one, or build the publisher with more `claims`"
-    )]
-    NoSlot {
-        /// The stream.
-        name: String,
-        /// How many are claimed.
-        claimed: usize,
-        /// How many may be.
-        limit: usize,
-    },
+    #[error(transparent)]
+    NoSlot(Box<detail::NoSlot>),
     /// Devices still read what consumers gave back.
-    #[error(
-        "devices of consumers are not done with {resting} DMA-BUFs of stream `{name}` that were \
-         given back, and it has no others: try again, or build the publisher with more `claims`"
-    )]
-    DevicesBusy {
-        /// The stream.
-        name: String,
-        /// How many of its memories devices still use besides its slots.
-        resting: usize,
-    },
+    #[error(transparent)]
+    DevicesBusy(Box<detail::DevicesBusy>),
     /// A slot was claimed without saying what for.
-    #[error("stream `{name}` does not know what its frames look like: use `claim_as` first")]
+    #[error(
+        "stream `{name}` does not know what its frames look like{}",
+        Remedy::DescribeFrames.clause()
+    )]
     NoSpec {
         /// The stream.
         name: String,
@@ -188,15 +73,8 @@ pub enum Error {
     )]
     StillHeld,
     /// Something that does not fit a packet.
-    #[error("{what} has {bytes} bytes, at most {limit} travel with a frame")]
-    TooLong {
-        /// What.
-        what: &'static str,
-        /// Its size.
-        bytes: usize,
-        /// The most that fit.
-        limit: usize,
-    },
+    #[error(transparent)]
+    TooLong(Box<detail::TooLong>),
     /// Memory that the user brings has no slot left: consumers hold as many others.
     #[error(
         "the stream has {slots} slots, which is as many as can be, and all of those for memory \
@@ -216,21 +94,11 @@ pub enum Error {
         name: String,
     },
     /// What the other side sent makes no sense.
-    #[error("a packet of stream `{name}` was refused: {fault}")]
-    Packet {
-        /// The stream.
-        name: String,
-        /// What is wrong with it.
-        fault: Fault,
-    },
+    #[error(transparent)]
+    Packet(Box<detail::Packet>),
     /// A report that makes no sense.
-    #[error("the report of stream `{name}` cannot be read: {cause}")]
-    Report {
-        /// The stream.
-        name: String,
-        /// Why not.
-        cause: serde_json::Error,
-    },
+    #[error(transparent)]
+    Report(Box<detail::Report>),
     /// A system call failed.
     #[error("{what} failed: {cause}")]
     System {
@@ -248,8 +116,68 @@ pub enum Error {
 }
 
 impl Error {
+    #[cold]
     pub(crate) fn system(what: &'static str, cause: impl Into<io::Error>) -> Error {
         Error::System { what, cause: cause.into() }
+    }
+
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Tensor(error) => error.kind(),
+            Error::Memory(error) => error.kind(),
+            Error::Taken(_) => ErrorKind::Exists,
+            Error::NoSlot(_) | Error::DevicesBusy(_) | Error::AllHeld(_) | Error::StillHeld => {
+                ErrorKind::Busy
+            }
+            Error::NoStream(_) => ErrorKind::NotFound,
+            Error::NoAnswer(_) => ErrorKind::NoAnswer,
+            Error::Refused(_) | Error::Producer(_) => ErrorKind::Refused,
+            Error::MemoryLimit(_) => ErrorKind::OutOfMemory,
+            Error::Ended(_) => ErrorKind::Closed,
+            Error::Evicted(_) => ErrorKind::Evicted,
+            Error::Packet(_) | Error::Report(_) => ErrorKind::Damaged,
+            Error::Directory(_) | Error::System { .. } => ErrorKind::System,
+            Error::Forked { .. } => ErrorKind::Forked,
+            Error::Name(_)
+            | Error::PathTooLong(_)
+            | Error::OtherSpec(_)
+            | Error::NoSpec { .. }
+            | Error::TooLong(_)
+            | Error::TooManySlots { .. } => ErrorKind::Invalid,
+        }
+    }
+
+    /// What would help, where a call would.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Error::Tensor(error) => error.remedy(),
+            Error::Memory(error) => error.remedy(),
+            Error::Producer(producer) => Some(Remedy::TrustProducer { uid: producer.uid }),
+            Error::AllHeld(_) => Some(Remedy::DropFrames),
+            Error::MemoryLimit(_) => Some(Remedy::RaiseLimits),
+            Error::OtherSpec(_) => Some(Remedy::LetFramesDiffer),
+            Error::NoSlot(_) => Some(Remedy::PublishSlots),
+            Error::DevicesBusy(_) => Some(Remedy::TryAgainOrMoreSlots),
+            Error::NoSpec { .. } => Some(Remedy::DescribeFrames),
+            _ => None,
+        }
+    }
+
+    /// The operating system's answer, if it is one. It is part of the text.
+    pub fn os_error(&self) -> Option<&io::Error> {
+        match self {
+            Error::Tensor(error) => error.os_error(),
+            Error::Memory(error) => error.os_error(),
+            Error::Directory(directory) => Some(&directory.cause),
+            Error::System { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+
+    /// Whether dropping frames, slots or guards, or waiting, would help.
+    pub fn is_busy(&self) -> bool {
+        self.kind() == ErrorKind::Busy
     }
 
     /// Whether the stream is over for this consumer, and only opening it again can help.

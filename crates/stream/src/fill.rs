@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use tenure_layout::order;
+use tenure_layout::{ErrorKind, order};
 use tenure_tensor::TensorDyn;
 
 /// Why a tensor was not filled.
@@ -14,6 +14,16 @@ pub enum Unfilled {
     /// The tensor cannot be written.
     #[error(transparent)]
     Tensor(#[from] tenure_tensor::Error),
+}
+
+impl Unfilled {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Unfilled::Read(_) => ErrorKind::System,
+            Unfilled::Tensor(error) => error.kind(),
+        }
+    }
 }
 
 /// Reads a tensor's elements, little-endian: planes and rows without gaps between them. The

@@ -77,6 +77,8 @@ mod binding;
 #[cfg(linux_like)]
 mod clock;
 #[cfg(linux_like)]
+pub mod detail;
+#[cfg(linux_like)]
 mod directory;
 #[cfg(linux_like)]
 mod error;
@@ -123,5 +125,7 @@ pub use report::{ConsumerReport, FrameReport, Origin, SlotReport, SlotState, Str
 pub use spec::Spec;
 #[cfg(linux_like)]
 pub use subscriber::{Frames, Subscriber, SubscriberBuilder};
+#[cfg(linux_like)]
+pub use tenure_layout::ErrorKind;
 #[cfg(linux_like)]
 pub use tenure_memory::share::Peer;

@@ -95,22 +95,25 @@ fn ask_about(place: &Place, timeout: Duration) -> Result<StreamReport> {
     let name = || place.name.clone();
     let received = connection.receive(&mut packet, &mut Patience::new(timeout))?;
     let Some(received) = received else {
-        return Err(Error::NoAnswer { name: name(), after: timeout });
+        return Err(Error::from(crate::detail::NoAnswer { name: name(), after: timeout }));
     };
     if received.len == 0 {
-        return Err(Error::Ended { name: name(), dead: true });
+        return Err(Error::from(crate::detail::Ended { name: name(), dead: true }));
     }
-    let refuse = |fault| Err(Error::Packet { name: name(), fault });
+    let refuse = |fault| Err(Error::from(crate::detail::Packet { name: name(), fault }));
     if let Some(fault) = received.fault {
         return refuse(fault);
     }
     match Answer::decode(packet.get(..received.len).unwrap_or_default()) {
         Ok((Answer::Report, text)) => {
             let report: serde_json::Result<StreamReport> = serde_json::from_slice(text);
-            let report = report.map_err(|cause| Error::Report { name: name(), cause })?;
+            let report = report
+                .map_err(|cause| Error::from(crate::detail::Report { name: name(), cause }))?;
             Ok(report.harmless())
         }
-        Ok((Answer::Refused { reason }, _)) => Err(Error::Refused { name: name(), reason }),
+        Ok((Answer::Refused { reason }, _)) => {
+            Err(Error::from(crate::detail::Refused { name: name(), reason }))
+        }
         Ok(_) => refuse(Fault::Unknown { what: "answer to a report", found: 0 }),
         Err(fault) => refuse(fault),
     }

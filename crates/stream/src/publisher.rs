@@ -372,7 +372,7 @@ impl Shared {
 
     fn other_spec(&self, declared: &Spec, found: &Spec) -> Error {
         let (name, declared) = (self.place.name.clone(), declared.to_string());
-        Error::OtherSpec { name, declared, found: found.to_string() }
+        Error::from(crate::detail::OtherSpec { name, declared, found: found.to_string() })
     }
 
     /// Works under the lock, unless this process was forked off.
@@ -415,9 +415,9 @@ impl Shared {
                 (core.accounts.claimed(), core.accounts.limits().claims, core.resting_slots())
             });
             return Err(if claimed >= limit {
-                Error::NoSlot { name, claimed, limit }
+                Error::from(crate::detail::NoSlot { name, claimed, limit })
             } else {
-                Error::DevicesBusy { name, resting }
+                Error::from(crate::detail::DevicesBusy { name, resting })
             });
         };
         let memory = self.memory_for(slot, owned.as_ref(), spec);

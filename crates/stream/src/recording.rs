@@ -117,3 +117,17 @@ pub enum Error {
     #[error(transparent)]
     Tensor(#[from] tenure_tensor::Error),
 }
+
+impl Error {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        use tenure_layout::ErrorKind;
+        match self {
+            Error::Exists(_) => ErrorKind::Exists,
+            Error::Write { .. } | Error::Read { .. } => ErrorKind::System,
+            Error::Frame { .. } => ErrorKind::Invalid,
+            Error::Line { .. } | Error::Empty(_) | Error::Damaged { .. } => ErrorKind::Damaged,
+            Error::Tensor(error) => error.kind(),
+        }
+    }
+}

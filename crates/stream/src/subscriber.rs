@@ -215,7 +215,10 @@ impl Subscriber {
     }
 
     pub(crate) fn all_held(&self) -> Error {
-        Error::AllHeld { name: self.place.name.clone(), credits: self.welcome.credits }
+        Error::from(crate::detail::AllHeld {
+            name: self.place.name.clone(),
+            credits: self.welcome.credits,
+        })
     }
 
     /// A frame that is here already; `None` if there is none.

@@ -151,6 +151,13 @@ pub enum Fault {
     },
 }
 
+impl Fault {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_tensor::ErrorKind {
+        tenure_tensor::ErrorKind::Damaged
+    }
+}
+
 impl From<Cut> for Fault {
     fn from(cut: Cut) -> Fault {
         match cut {

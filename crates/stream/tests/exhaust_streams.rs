@@ -90,7 +90,7 @@ fn memory_that_could_not_be_taken_is_sent_again() {
             assert_eq!(publish(&mut publisher, sequence).unwrap().consumers, 1);
             let refused = subscriber.next(SOON).unwrap_err();
             let lost = Fault::DescriptorsLost;
-            assert!(matches!(&refused, Error::Packet { fault, .. } if *fault == lost), "{refused}");
+            assert!(matches!(&refused, Error::Packet(packet) if packet.fault == lost), "{refused}");
         }
         full.free(3);
         publish(&mut publisher, 4).unwrap();

@@ -13,7 +13,7 @@ mod stage;
 use stage::{SOON, Stage, next, publish, until};
 
 fn is_full(error: &Error) -> bool {
-    matches!(error, Error::AllHeld { credits: 3, .. })
+    matches!(&error, Error::AllHeld(it) if matches!(**it, tenure_stream::detail::AllHeld { credits: 3, .. }))
 }
 
 #[test]
@@ -62,7 +62,9 @@ fn the_end_of_the_stream_is_told_first() {
     drop(publisher);
     let all: Vec<Frame> = subscriber.frames().map(Result::unwrap).collect();
     assert_eq!(all.len(), 3);
-    assert!(matches!(subscriber.next(Duration::MAX), Err(Error::Ended { dead: false, .. })));
+    assert!(
+        matches!(&subscriber.next(Duration::MAX), Err(Error::Ended(it)) if matches!(**it, tenure_stream::detail::Ended { dead: false, .. }))
+    );
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn first_answers_are_checked() {
     other_version[5] = 77;
     let refused = liar.greet(&other_version).0.unwrap_err();
     let fault = Fault::Version { found: 77 };
-    assert!(matches!(&refused, Error::Packet { fault: found, .. } if *found == fault), "{refused}");
+    assert!(matches!(&refused, Error::Packet(packet) if packet.fault == fault), "{refused}");
     assert!(refused.to_string().contains(&format!("speaks {VERSION}")), "{refused}");
     for end in 0..welcome.len() {
         assert!(liar.greet(&welcome[..end]).0.is_err(), "{end}");
@@ -63,7 +63,7 @@ fn first_answers_are_checked() {
         Answer::Welcome { incarnation: 0, consumer: u64::MAX, credits: u32::MAX, count: NO_COUNT };
     let refused = liar.greet(&greedy.encode()).0.unwrap_err();
     let fault = Fault::Credits { found: u32::MAX, asked: 3 };
-    assert!(matches!(&refused, Error::Packet { fault: found, .. } if *found == fault), "{refused}");
+    assert!(matches!(&refused, Error::Packet(packet) if packet.fault == fault), "{refused}");
     let nothing = Answer::Welcome { incarnation: 0, consumer: 1, credits: 0, count: NO_COUNT };
     assert!(liar.greet(&nothing.encode()).0.is_err());
     // A counter that did not come.
@@ -115,7 +115,8 @@ fn memory_that_is_refused_costs_one_frame() {
     for _ in 0..5 {
         assert!(raw::send(&socket, &frame(4096), &[wrong.as_fd()]));
         let refused = subscriber.next(stage::SOON).unwrap_err();
-        assert!(matches!(refused, Error::Packet { fault: Fault::Memory { .. }, .. }), "{refused}");
+        let Error::Packet(packet) = &refused else { panic!("{refused}") };
+        assert!(matches!(packet.fault, Fault::Memory { .. }), "{refused}");
         assert_eq!(subscriber.held(), 0);
         assert!(raw::send(&socket, &frame(4096), &[good]));
         assert_eq!(subscriber.next(stage::SOON).unwrap().unwrap().shape(), [4096]);

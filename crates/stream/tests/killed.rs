@@ -242,7 +242,7 @@ fn outlive(subscriber: &mut Subscriber, producer: Actor, frames: usize) -> Frame
     loop {
         match subscriber.next(SOON) {
             Ok(frame) => whole(&frame.unwrap()),
-            Err(Error::Ended { dead, .. }) => break assert!(dead),
+            Err(Error::Ended(end)) => break assert!(end.dead),
             Err(error) => panic!("{error}"),
         }
     }

@@ -176,7 +176,10 @@ fn producers_that_are_not_trusted_are_not_listened_to() {
         until_there(&sticky.join("s.sock"));
         let builder = Subscriber::builder("s").directory(&sticky);
         let refused = builder.clone().open().unwrap_err();
-        assert!(matches!(&refused, Error::Producer { uid: NOBODY, .. }), "{refused}");
+        assert!(
+            matches!(&refused, Error::Producer(it) if matches!(**it, tenure_stream::detail::Producer { uid: NOBODY, .. })),
+            "{refused}"
+        );
         assert!(refused.to_string().contains("producer_uid(65534)"), "{refused}");
         assert_eq!(builder.producer_uid(NOBODY).open().unwrap().producer().unwrap().uid, NOBODY);
         drop(producer);

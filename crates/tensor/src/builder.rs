@@ -219,7 +219,7 @@ impl<'a, E: ElementKind> TensorBuilder<'a, E> {
         let mut tensor = match self.what {
             What::Shape(shape) if self.row_stride.is_none() => self.build_elements(shape)?,
             What::Shape(shape) => {
-                let shape_of = || Error::NotAnImage { shape: shape.into() };
+                let shape_of = || Error::from(crate::detail::NotAnImage { shape: shape.into() });
                 let format = self.format.ok_or_else(shape_of)?;
                 let stride = self.row_stride;
                 let image = ImageLayout::from_shape(format, self.dtype, shape, stride)?;
@@ -300,7 +300,11 @@ impl<T: Element> TensorBuilder<'_, T> {
         let tensor = self.written_whole().build()?;
         let (given, expected) = (values.len(), tensor.flat_bytes() / size_of::<T>());
         if given != expected {
-            return Err(Error::WrongLength { what: "elements", given, expected });
+            return Err(Error::from(crate::detail::WrongLength {
+                what: "elements",
+                given,
+                expected,
+            }));
         }
         if tensor.is_contiguous() && tensor.len() == given && tensor.space().cpu_reachable() {
             tensor.map()?.as_mut_slice().copy_from_slice(values);

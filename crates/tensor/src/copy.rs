@@ -242,7 +242,7 @@ impl<E: ElementKind> Tensor<E> {
         };
         let (given, expected) = (flat.len(), self.flat_bytes());
         if given != expected {
-            return Err(Error::WrongLength { what: "bytes", given, expected });
+            return Err(Error::from(crate::detail::WrongLength { what: "bytes", given, expected }));
         }
         let mut work = vec![];
         for (plane, from) in planes.iter().enumerate() {

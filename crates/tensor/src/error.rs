@@ -1,6 +1,10 @@
 //! Everything a tensor can be refused for.
 
-use tenure_layout::{DType, Dims, PixelFormat, Strides};
+use std::io;
+
+use tenure_layout::{DType, ErrorKind, PixelFormat, Remedy};
+
+use crate::detail;
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -25,7 +29,8 @@ pub enum Error {
     },
     /// A type that is stored but not computed with was asked for as a Rust type.
     #[error(
-        "{dtype} elements share bytes and have no Rust type: use TensorDyn, which maps as bytes"
+        "{dtype} elements share bytes and have no Rust type{}",
+        Remedy::UseDynamic.clause()
     )]
     NoRustType {
         /// The type.
@@ -33,43 +38,15 @@ pub enum Error {
     },
     /// The elements do not follow each other without gaps in the order of their indices, so that
     /// there is no slice of them.
-    #[error(
-        "elements of shape {shape:?} with strides {strides:?} do not follow each other: use {}",
-        ways(*rows, *whole)
-    )]
-    NotContiguous {
-        /// The shape.
-        shape: Dims,
-        /// The strides in elements.
-        strides: Strides,
-        /// Whether there are rows instead: [`crate::Tensor::map_rows`].
-        rows: bool,
-        /// Whether the gaps are the tensor's own: [`crate::Tensor::map_span`].
-        whole: bool,
-    },
+    #[error(transparent)]
+    NotContiguous(Box<detail::NotContiguous>),
     /// The bytes from the first to the last element were asked for of a tensor that was not
     /// allocated as it is: those between its elements belong to others.
-    #[error(
-        "the tensor of shape {shape:?} with strides {strides:?} is a view, or was made over memory \
-         of others: the bytes between its elements are not its own, use map_rows() or map_strided()"
-    )]
-    NotWhole {
-        /// The shape.
-        shape: Dims,
-        /// The strides in elements.
-        strides: Strides,
-    },
+    #[error(transparent)]
+    NotWhole(Box<detail::NotWhole>),
     /// Writing where one place stands for several elements.
-    #[error(
-        "elements of shape {shape:?} with strides {strides:?} share bytes with each other and \
-         cannot be written: copy the tensor first"
-    )]
-    Overlapping {
-        /// The shape.
-        shape: Dims,
-        /// The strides in elements.
-        strides: Strides,
-    },
+    #[error(transparent)]
+    Overlapping(Box<detail::Overlapping>),
     /// An address that is not aligned to the element type.
     #[error(
         "the tensor's bytes start at an address that is not a multiple of {align}, the alignment of {dtype}: copy it"
@@ -81,55 +58,20 @@ pub enum Error {
         align: usize,
     },
     /// Bytes that are no whole elements of the type asked for.
-    #[error(
-        "{have} elements of shape {shape:?} with strides {strides:?} are not {asked} elements: they \
-         must follow each other without gaps, in whole elements of {asked} and aligned to them"
-    )]
-    NotReinterpretable {
-        /// The element type.
-        have: DType,
-        /// The type asked for.
-        asked: DType,
-        /// The shape.
-        shape: Dims,
-        /// The strides in elements.
-        strides: Strides,
-    },
+    #[error(transparent)]
+    NotReinterpretable(Box<detail::NotReinterpretable>),
     /// An image method on a tensor that is no image.
-    #[error("the tensor of shape {shape:?} is no image: call set_format() first")]
-    NotAnImage {
-        /// Its shape.
-        shape: Dims,
-    },
+    #[error(transparent)]
+    NotAnImage(Box<detail::NotAnImage>),
     /// An image method on a batch.
-    #[error("the tensor of shape {shape:?} is a batch of images: take one with batch() first")]
-    Batched {
-        /// Its shape.
-        shape: Dims,
-    },
+    #[error(transparent)]
+    Batched(Box<detail::Batched>),
     /// An element of a batch was asked for of a single image.
-    #[error(
-        "the tensor of shape {shape:?} is one {format} image, not a batch: use it as it is, or \
-         index() for one of its rows or channels"
-    )]
-    NotABatch {
-        /// Its shape.
-        shape: Dims,
-        /// Its format.
-        format: PixelFormat,
-    },
+    #[error(transparent)]
+    NotABatch(Box<detail::NotABatch>),
     /// Strides that an image of this format cannot have.
-    #[error(
-        "strides {strides:?} of shape {shape:?} are not those of a {format} image with padded rows"
-    )]
-    NotImageStrides {
-        /// The shape.
-        shape: Dims,
-        /// The strides in elements.
-        strides: Strides,
-        /// The format.
-        format: PixelFormat,
-    },
+    #[error(transparent)]
+    NotImageStrides(Box<detail::NotImageStrides>),
     /// An offset before the bytes that a view was cut to.
     #[error(
         "the plane offset of this view must be at least {start}, where its bytes begin, got {offset}"
@@ -141,7 +83,10 @@ pub enum Error {
         start: usize,
     },
     /// One slice was asked for of an image whose planes are in several buffers.
-    #[error("the {format} image has its planes in {buffers} buffers: map each with plane()")]
+    #[error(
+        "the {format} image has its planes in {buffers} buffers{}",
+        Remedy::MapPlanes.clause()
+    )]
     SeveralBuffers {
         /// The format.
         format: PixelFormat,
@@ -149,15 +94,8 @@ pub enum Error {
         buffers: usize,
     },
     /// A slice of the wrong length.
-    #[error("the slice has {given} {what}, the tensor {expected}")]
-    WrongLength {
-        /// What was counted: elements or bytes.
-        what: &'static str,
-        /// How many were given.
-        given: usize,
-        /// How many the tensor has.
-        expected: usize,
-    },
+    #[error(transparent)]
+    WrongLength(Box<detail::WrongLength>),
     /// A quantisation on elements that are no integers.
     #[error("{dtype} elements are no integers and cannot be quantised")]
     NotQuantizable {
@@ -165,18 +103,8 @@ pub enum Error {
         dtype: DType,
     },
     /// A reshape that would cut the axis whose indices have scales of their own.
-    #[error(
-        "reshaping {from:?} to {to:?} would divide axis {axis}, whose indices have scales of their \
-         own: remove the quantisation first"
-    )]
-    QuantizedAxis {
-        /// The axis of the quantisation.
-        axis: usize,
-        /// The shape.
-        from: Dims,
-        /// The shape asked for.
-        to: Dims,
-    },
+    #[error(transparent)]
+    QuantizedAxis(Box<detail::QuantizedAxis>),
     /// What DLPack cannot describe, or a DLPack structure that makes no sense.
     #[cfg(feature = "dlpack")]
     #[error(transparent)]
@@ -184,15 +112,73 @@ pub enum Error {
     /// A description from another process that makes no sense.
     #[cfg(linux_like)]
     #[error("the description of the tensor was refused: {0}")]
-    Description(#[from] crate::wire::Fault),
+    Description(Box<crate::wire::Fault>),
 }
 
-/// What there is where there is no slice.
-fn ways(rows: bool, whole: bool) -> &'static str {
-    match (rows, whole) {
-        (true, true) => "map_rows(), map_strided(), or map_span() for all bytes with the gaps",
-        (true, false) => "map_rows() or map_strided()",
-        (false, true) => "map_strided(), or map_span() for all bytes in memory order",
-        (false, false) => "map_strided(), or copy the tensor",
+#[cfg(linux_like)]
+impl From<crate::wire::Fault> for Error {
+    #[cold]
+    fn from(fault: crate::wire::Fault) -> Error {
+        Error::Description(Box::new(fault))
+    }
+}
+
+impl Error {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Layout(error) => error.kind(),
+            Error::Memory(error) => error.kind(),
+            Error::WrongElement { .. }
+            | Error::NoRustType { .. }
+            | Error::NotQuantizable { .. } => ErrorKind::WrongType,
+            Error::NotContiguous(_)
+            | Error::NotWhole(_)
+            | Error::Overlapping(_)
+            | Error::MisalignedAddress { .. }
+            | Error::NotReinterpretable(_)
+            | Error::SeveralBuffers { .. } => ErrorKind::Unsupported,
+            Error::NotAnImage(_)
+            | Error::Batched(_)
+            | Error::NotABatch(_)
+            | Error::NotImageStrides(_)
+            | Error::BeforeStart { .. }
+            | Error::WrongLength(_)
+            | Error::QuantizedAxis(_) => ErrorKind::Invalid,
+            #[cfg(feature = "dlpack")]
+            Error::Dlpack(fault) => fault.kind(),
+            #[cfg(linux_like)]
+            Error::Description(fault) => fault.kind(),
+        }
+    }
+
+    /// What would help, where a call would.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Error::Memory(error) => error.remedy(),
+            Error::NoRustType { .. } => Some(Remedy::UseDynamic),
+            Error::NotContiguous(strided) => Some(strided.remedy()),
+            Error::NotWhole(_) => Some(Remedy::MapRows),
+            Error::NotAnImage(_) => Some(Remedy::SetFormat),
+            Error::Batched(_) => Some(Remedy::TakeOneImage),
+            Error::NotABatch(_) => Some(Remedy::UseImageItself),
+            Error::SeveralBuffers { .. } => Some(Remedy::MapPlanes),
+            #[cfg(feature = "dlpack")]
+            Error::Dlpack(fault) => fault.remedy(),
+            _ => None,
+        }
+    }
+
+    /// The operating system's answer, if it is one. It is part of the text.
+    pub fn os_error(&self) -> Option<&io::Error> {
+        match self {
+            Error::Memory(error) => error.os_error(),
+            _ => None,
+        }
+    }
+
+    /// Whether waiting or dropping a guard would help.
+    pub fn is_busy(&self) -> bool {
+        self.kind() == ErrorKind::Busy
     }
 }

@@ -87,7 +87,7 @@ impl<E: ElementKind> Tensor<E> {
         let refused = || {
             let (have, shape) = (own.dtype(), own.shape().into());
             let strides = own.strides().into();
-            Error::NotReinterpretable { have, asked, shape, strides }
+            Error::from(crate::detail::NotReinterpretable { have, asked, shape, strides })
         };
         let span = own.span();
         // Types that share bytes have rows of whole bytes only if the layout says so.

@@ -284,6 +284,6 @@ fn image_of(layout: &Layout, format: PixelFormat) -> Result<ImageLayout> {
         Ok(image)
     } else {
         let (shape, strides) = (shape.into(), layout.strides().into());
-        Err(Error::NotImageStrides { shape, strides, format })
+        Err(Error::from(crate::detail::NotImageStrides { shape, strides, format }))
     }
 }

@@ -38,6 +38,7 @@ mod builder;
 mod copy;
 mod create;
 mod debug;
+pub mod detail;
 mod dynamic;
 mod element;
 mod error;
@@ -78,6 +79,7 @@ pub use rows::{RowsMap, RowsRead};
 #[cfg(linux_like)]
 pub use share::{Sharing, receive, send};
 pub use tensor::{Tensor, TensorDyn};
+pub use tenure_layout::ErrorKind;
 
 pub use tenure_layout::{
     Colour, ColourMatrix, ColourRange, DType, ImageLayout, Layout, PixelFormat, PlaneLayout,

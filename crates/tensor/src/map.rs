@@ -240,7 +240,7 @@ impl<E: ElementKind> Tensor<E> {
         let layout = &self.parts.meta.layout;
         let (shape, strides) = (layout.shape().into(), layout.strides().into());
         let (rows, whole) = (self.rows_shape().is_ok(), self.check_whole().is_ok());
-        Error::NotContiguous { shape, strides, rows, whole }
+        crate::detail::NotContiguous { shape, strides, rows, whole }.into()
     }
 
     /// The span of the tensor, if nobody else has bytes in its gaps.
@@ -256,14 +256,14 @@ impl<E: ElementKind> Tensor<E> {
             return Ok(span);
         }
         let (shape, strides) = (layout.shape().into(), layout.strides().into());
-        Err(Error::NotWhole { shape, strides })
+        Err(Error::from(crate::detail::NotWhole { shape, strides }))
     }
 
     pub(crate) fn check_writable_strides(&self) -> Result<()> {
         let layout = &self.parts.meta.layout;
         if layout.may_self_overlap() {
             let (shape, strides) = (layout.shape().into(), layout.strides().into());
-            Err(Error::Overlapping { shape, strides })
+            Err(Error::from(crate::detail::Overlapping { shape, strides }))
         } else {
             Ok(())
         }

@@ -59,7 +59,7 @@ impl<E: ElementKind> Tensor<E> {
                     let (one, other) = (image.plane_layout(a)?, image.plane_layout(b)?);
                     if one.shares_bytes(&other) {
                         let (shape, strides) = (one.shape().into(), one.strides().into());
-                        return Err(Error::Overlapping { shape, strides });
+                        return Err(Error::from(crate::detail::Overlapping { shape, strides }));
                     }
                     interleave = true;
                 }

@@ -300,7 +300,9 @@ fn with_request(
     let buffer = Buffer::from_raw(allocate(&request)?);
     if buffer.len() < bytes {
         // Anybody can write an allocator: it is measured, not believed.
-        return Err(Error::OutOfBounds { start: 0, end: bytes, len: buffer.len() });
+        return Err(
+            tenure_memory::detail::OutOfBounds { start: 0, end: bytes, len: buffer.len() }.into()
+        );
     }
     buffer.slice(0..bytes)
 }

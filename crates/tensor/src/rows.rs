@@ -3,7 +3,7 @@
 use tenure_layout::format::Arrangement;
 
 use crate::meta::Meta;
-use crate::{ElementKind, Error, Result, Tensor};
+use crate::{ElementKind, Result, Tensor};
 
 mod guard;
 mod iter;
@@ -115,7 +115,7 @@ impl<E: ElementKind> Tensor<E> {
         if elements > 1 && shape.last() != Some(&1) && strides.last() != Some(&1) {
             let (shape, strides) = (shape.into(), strides.into());
             let whole = false;
-            return Err(Error::NotContiguous { shape, strides, rows: false, whole });
+            return Err(crate::detail::NotContiguous { shape, strides, rows: false, whole }.into());
         }
         let dtype = layout.dtype();
         let row_len = match dtype.size() {
@@ -123,7 +123,8 @@ impl<E: ElementKind> Tensor<E> {
             // Rows of half bytes would end inside one.
             None if count > 1 && !elements.is_multiple_of(2) => {
                 let (element, strides) = (elements, strides.into());
-                return Err(tenure_layout::Error::SubByte { dtype, element, strides }.into());
+                let cut = tenure_layout::detail::SubByte { dtype, element, strides };
+                return Err(tenure_layout::Error::from(cut).into());
             }
             None => elements.div_ceil(2),
         };

@@ -75,11 +75,13 @@ impl<T: Element> Tensor<T> {
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let bytes = self.flat_bytes();
         let (mut values, elements) = (vec![], bytes / size_of::<T>());
-        values.try_reserve_exact(elements).map_err(|_| tenure_memory::Error::OutOfMemory {
-            memory: TensorMemory::Mem,
-            bytes,
-            available: None,
-            source: None,
+        values.try_reserve_exact(elements).map_err(|_| {
+            tenure_memory::Error::from(tenure_memory::detail::OutOfMemory {
+                memory: TensorMemory::Mem,
+                bytes,
+                available: None,
+                source: None,
+            })
         })?;
         values.resize(elements, T::zeroed());
         self.copy_to_flat(bytemuck::cast_slice_mut(&mut values))?;

@@ -126,7 +126,7 @@ impl<E: ElementKind> Tensor<E> {
         let own = place(self.shape(), axis);
         let Some(now) = (0..shape.len()).find(|&now| place(shape, now) == own) else {
             let (from, to) = (self.shape().into(), shape.into());
-            return Err(Error::QuantizedAxis { axis, from, to });
+            return Err(Error::from(crate::detail::QuantizedAxis { axis, from, to }));
         };
         self.viewed(layout, Some(quantization.with_axis_renamed(|_| now)))
     }
@@ -191,10 +191,10 @@ impl<E: ElementKind> Tensor<E> {
     pub fn batch(&self, index: usize) -> Result<Tensor<E>> {
         let Some(image) = &self.parts.meta.image else { return self.index(0, index) };
         if !self.parts.meta.batched() {
-            return Err(Error::NotABatch {
+            return Err(Error::from(crate::detail::NotABatch {
                 shape: self.shape().into(),
                 format: image.layout.format(),
-            });
+            }));
         }
         let layout = self.parts.meta.layout.index(0, index)?;
         let moved = layout.offset() as isize - self.parts.meta.layout.offset() as isize;
@@ -264,10 +264,14 @@ impl<E: ElementKind> Tensor<E> {
     /// The image that this tensor is, if it is exactly one.
     pub(crate) fn one_image(&self) -> Result<&Image> {
         let shape = || self.shape().into();
-        let image =
-            self.parts.meta.image.as_ref().ok_or_else(|| Error::NotAnImage { shape: shape() })?;
+        let image = self
+            .parts
+            .meta
+            .image
+            .as_ref()
+            .ok_or_else(|| Error::from(crate::detail::NotAnImage { shape: shape() }))?;
         if self.parts.meta.batched() {
-            return Err(Error::Batched { shape: shape() });
+            return Err(Error::from(crate::detail::Batched { shape: shape() }));
         }
         Ok(image)
     }

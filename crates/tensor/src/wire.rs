@@ -4,7 +4,7 @@
 //! order of the machine. Decoding checks every field; what it gives back
 //! still has to be checked against the memory that came along, which building the layouts does.
 
-use tenure_layout::{Colour, DType, MAX_RANK, PixelFormat, Quantization, ZeroPoints};
+use tenure_layout::{Colour, DType, ErrorKind, MAX_RANK, PixelFormat, Quantization, ZeroPoints};
 
 mod rebuild;
 
@@ -97,6 +97,13 @@ pub enum Fault {
         /// Bytes of the memory, in whole pages of 4096.
         memory: usize,
     },
+}
+
+impl Fault {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        ErrorKind::Damaged
+    }
 }
 
 impl From<Cut> for Fault {

@@ -25,8 +25,8 @@ fn tensors_are_lost_one_by_one_and_come_again() {
             for _ in 0..2 {
                 let error = receive(&there).unwrap_err();
                 match &error {
-                    Error::Memory(MemoryError::Message { reason }) => {
-                        assert_eq!(*reason, MessageFault::DescriptorsLost);
+                    Error::Memory(MemoryError::Message(message)) => {
+                        assert_eq!(message.reason, MessageFault::DescriptorsLost);
                     }
                     other => panic!("{other:?}"),
                 }

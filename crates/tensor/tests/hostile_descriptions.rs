@@ -147,7 +147,7 @@ fn more_elements_than_the_memory_has_bytes_for() {
     for (dtype, shape, strides) in lies {
         let error = refused(&Description { dtype, shape, strides, ..plain() }, 1);
         assert!(
-            matches!(error, Error::Description(Fault::Packed { memory: BYTES, .. })),
+            matches!(&error, Error::Description(it) if matches!(**it, Fault::Packed { memory: BYTES, .. })),
             "{error}"
         );
     }
@@ -235,7 +235,8 @@ fn more_memories_than_are_needed() {
         (nv12(vec![(0, 0, 16), (1, 128, 16)]), 3),
     ] {
         match refused(&description, memories) {
-            Error::Memory(MemoryError::Message { reason: Descriptors { found, .. } }) => {
+            Error::Memory(MemoryError::Message(message)) => {
+                let Descriptors { found, .. } = message.reason else { panic!("{message:?}") };
                 assert_eq!(found, memories);
             }
             other => panic!("{description:?}: {other:?}"),

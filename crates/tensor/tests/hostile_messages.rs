@@ -53,7 +53,7 @@ fn each_kind(test: &str, check: impl Fn(SocketType, (OwnedFd, OwnedFd))) {
 
 fn fault(socket: impl AsFd) -> MessageFault {
     match receive(socket).unwrap_err() {
-        Error::Memory(MemoryError::Message { reason }) => reason,
+        Error::Memory(MemoryError::Message(message)) => message.reason,
         other => panic!("{other:?}"),
     }
 }

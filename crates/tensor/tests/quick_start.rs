@@ -239,8 +239,8 @@ fn sizes_that_nobody_has_are_refused_by_all() {
     let most = 1 << 60;
     let error = Tensor::<u8>::new(&[most], None, None).unwrap_err();
     match &error {
-        Error::Memory(tenure_memory::Error::NoneServed { bytes, refusals }) => {
-            assert_eq!((*bytes, refusals.len()), (most, 3));
+        Error::Memory(tenure_memory::Error::NoneServed(none)) => {
+            assert_eq!((none.bytes, none.refusals.len()), (most, 3));
         }
         other => panic!("{other:?}"),
     }

@@ -136,7 +136,10 @@ fn descriptions_too_long_to_send_are_refused() {
     let tensor = tensor.with_quantization(quantization).unwrap();
     let error = send(&here, &tensor, Sharing::ReadWrite).unwrap_err();
     match error {
-        Error::Memory(MemoryError::Message { reason: MessageFault::Length { said, limit } }) => {
+        Error::Memory(MemoryError::Message(message)) => {
+            let MessageFault::Length { said, limit } = message.reason else {
+                panic!("{message:?}")
+            };
             assert!(said > limit && limit == share::LONGEST_BODY);
         }
         other => panic!("{other:?}"),

@@ -33,6 +33,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod error;
+
+pub use error::{Error, Result};
+
 #[cfg(feature = "bridge")]
 pub use tenure_bridge as bridge;
 #[cfg(feature = "v4l2")]
@@ -44,6 +48,7 @@ pub use tenure_gpu as gpu;
 #[cfg(feature = "image")]
 pub use tenure_image as image;
 pub use tenure_layout as layout;
+pub use tenure_layout::{ErrorKind, Language, Remedy};
 pub use tenure_memory as memory;
 #[cfg(feature = "models")]
 pub use tenure_models as models;
@@ -51,6 +56,8 @@ pub use tenure_models as models;
 pub use tenure_plan as plan;
 #[cfg(feature = "stream")]
 pub use tenure_stream as stream;
+/// The tensor crate, with its own [`Error`](tenure_tensor::Error): what tensors return.
+pub use tenure_tensor as tensor;
 pub use tenure_tensor::*;
 
 pub mod prelude;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tenure::memory::{Access, Allocator, Error as MemoryError, Pool, PoolLimits, kind};
-use tenure::{Error, Result, DynTensor, TensorDyn, TensorMemory};
+use tenure::{DynTensor, TensorDyn, TensorMemory, tensor::Error, tensor::Result};
 
 use super::ops::take;
 use super::{ELEMENTS, Expected, Held, PoolModel, TYPES, World};

@@ -82,7 +82,10 @@ fn what_a_camera_does_not_have_is_refused_with_what_it_has() {
     let mut camera = single();
     let before = camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     let error = camera.negotiate(&Wanted::fourcc(FourCc::MJPG)).unwrap_err();
-    assert!(matches!(&error, Error::NoFormat { has, .. } if has.len() > 5), "{error}");
+    assert!(
+        matches!(&error, Error::NoFormat(it) if matches!(**it, tenure_camera::detail::NoFormat { ref has, .. } if has.len() > 5)),
+        "{error}"
+    );
     let words = error.to_string();
     assert!(words.contains("has no format MJPG; it has") && words.contains("NV12"), "{words}");
     assert!(camera.negotiate(&Wanted::pixels(PixelFormat::PlanarRgb)).is_err());

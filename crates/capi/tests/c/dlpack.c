@@ -128,7 +128,7 @@ static void borrowed(void) {
 
     OK(tenure_tensor_from_dlpack(versioned(1), &tensor));
     FAILS(TENURE_STATUS_READ_ONLY, "read-only", tenure_map(tensor, &map));
-    FAILS(TENURE_STATUS_INVALID, "", tenure_tensor_to_dlpack_legacy(tensor, &legacy));
+    FAILS(TENURE_STATUS_UNSUPPORTED, "", tenure_tensor_to_dlpack_legacy(tensor, &legacy));
     tenure_tensor_free(tensor);
     CHECK(deleted == 2);
 
@@ -143,13 +143,13 @@ static void borrowed(void) {
     /* What is refused is given back at once. */
     managed = versioned(0);
     managed->version.major = 9;
-    FAILS(TENURE_STATUS_INVALID, "9", tenure_tensor_from_dlpack(managed, &tensor));
+    FAILS(TENURE_STATUS_UNSUPPORTED, "9", tenure_tensor_from_dlpack(managed, &tensor));
     managed = versioned(0);
     managed->dl_tensor.ndim = -1;
-    FAILS(TENURE_STATUS_INVALID, "-1", tenure_tensor_from_dlpack(managed, &tensor));
+    FAILS(TENURE_STATUS_UNSUPPORTED, "-1", tenure_tensor_from_dlpack(managed, &tensor));
     managed = versioned(0);
     managed->dl_tensor.data = NULL;
-    FAILS(TENURE_STATUS_INVALID, "", tenure_tensor_from_dlpack(managed, &tensor));
+    FAILS(TENURE_STATUS_UNSUPPORTED, "", tenure_tensor_from_dlpack(managed, &tensor));
     FAILS(TENURE_STATUS_NULL, "tensor", tenure_tensor_from_dlpack(versioned(0), NULL));
     CHECK(deleted == 7);
 }

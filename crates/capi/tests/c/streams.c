@@ -226,7 +226,8 @@ static void declared_and_full(const char *directory) {
     OK(tenure_subscriber_open(options, &in));
     tenure_subscriber_options_free(options);
     OK(tenure_publisher_publish_copy(out, other, NULL, NULL));
-    FAILS(TENURE_STATUS_OUT_OF_MEMORY, "memory_limit", tenure_subscriber_next(in, SECOND, &frame));
+    FAILS(TENURE_STATUS_OUT_OF_MEMORY, "tenure_subscriber_options_set_limits()",
+          tenure_subscriber_next(in, SECOND, &frame));
     FAILS(TENURE_STATUS_NULL, "subscriber", tenure_subscriber_held(NULL, &held));
     FAILS(TENURE_STATUS_NULL, "held", tenure_subscriber_held(in, NULL));
     FAILS(TENURE_STATUS_NULL, "options", tenure_subscriber_options_set_limits(NULL, 1, 1));
@@ -252,7 +253,7 @@ static void tensors(const char *directory) {
     tenure_range_t range = TENURE_RANGE_FULL;
     size_t width = 0, height = 0, stride = 0;
 
-    FAILS(TENURE_STATUS_INVALID, "claim_as", tenure_publisher_claim(out, NULL, &slot));
+    FAILS(TENURE_STATUS_INVALID, "tenure_publisher_claim()", tenure_publisher_claim(out, NULL, &slot));
     FAILS(TENURE_STATUS_UNSUPPORTED, "descriptor", tenure_publisher_publish(out, heap, NULL, NULL));
     OK(tenure_publisher_publish_copy(out, heap, NULL, NULL));
     OK(tenure_tensor_to(heap, TENURE_MEMORY_SHM, &shared));
@@ -356,7 +357,7 @@ static void wrong_order(const char *directory) {
     /* One producer for a name; a consumer can be put out. */
     OK(tenure_publisher_options_new("order", &options));
     OK(tenure_publisher_options_set_directory(options, directory));
-    FAILS(TENURE_STATUS_BUSY, "has a producer already", tenure_publisher_open(options, &second));
+    FAILS(TENURE_STATUS_EXISTS, "has a producer already", tenure_publisher_open(options, &second));
     OK(tenure_publisher_evict(out, figures.id + 1000, &evicted));
     CHECK(!evicted);
     OK(tenure_publisher_evict(out, figures.id, &evicted));

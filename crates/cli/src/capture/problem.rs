@@ -80,8 +80,8 @@ pub(crate) enum Problem {
 impl From<camera::Error> for Problem {
     fn from(error: camera::Error) -> Problem {
         match error {
-            camera::Error::Open { path, cause } if cause.kind() == io::ErrorKind::NotFound => {
-                Problem::NoDevice { path, cameras: cameras() }
+            camera::Error::Open(open) if open.cause.kind() == io::ErrorKind::NotFound => {
+                Problem::NoDevice { path: open.path, cameras: cameras() }
             }
             other => Problem::Camera(other),
         }

@@ -18,7 +18,7 @@ pub(crate) enum Problem {
     Image(#[from] image::Error),
     /// A tensor was refused.
     #[error(transparent)]
-    Tensor(#[from] tenure::Error),
+    Tensor(#[from] tenure::tensor::Error),
     /// The camera gives no frame.
     #[error(transparent)]
     Camera(#[from] crate::capture::Problem),

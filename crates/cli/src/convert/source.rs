@@ -105,7 +105,7 @@ fn raw(path: &Path, frame: RawFrame, bytes: &[u8]) -> Result<TensorDyn, Problem>
 /// one after another.
 fn raw_array(path: &Path, frame: RawFrame, array: &TensorDyn) -> Result<TensorDyn, Problem> {
     let packed = layout(frame)?;
-    let shape = packed.tensor_layout().map_err(tenure::Error::from)?;
+    let shape = packed.tensor_layout().map_err(tenure::tensor::Error::from)?;
     if array.shape() != shape.shape() || array.dtype() != packed.dtype() {
         let mut bytes = array.map_read()?.as_slice().to_vec();
         order::swap_little_endian(&mut bytes, array.dtype());
@@ -120,7 +120,7 @@ fn layout(frame: RawFrame) -> Result<ImageLayout, Problem> {
     let RawFrame { format, size } = frame;
     let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
     let (width, height) = (size.width as usize, size.height as usize);
-    Ok(ImageLayout::new(width, height, format, dtype, None).map_err(tenure::Error::from)?)
+    Ok(ImageLayout::new(width, height, format, dtype, None).map_err(tenure::tensor::Error::from)?)
 }
 
 fn blank(like: &ImageLayout) -> Result<TensorDyn, Problem> {

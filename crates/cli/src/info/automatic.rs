@@ -31,7 +31,7 @@ pub(super) fn automatic() -> Automatic {
     let chosen = Request::new(4096).and_then(|request| memory::allocate(None, &request));
     let (takes, refusals) = match &chosen {
         Ok(raw) => (Some(raw.memory().name()), raw.refusals()),
-        Err(Error::NoneServed { refusals, .. }) => (None, refusals.as_slice()),
+        Err(Error::NoneServed(none)) => (None, none.refusals.as_slice()),
         Err(_) => (None, [].as_slice()),
     };
     Automatic { order, takes, refusals: refusals.iter().map(refused).collect() }

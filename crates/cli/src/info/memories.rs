@@ -104,7 +104,7 @@ fn write_and_read(allocator: &dyn Allocator) -> Result<bool, Error> {
 /// Why memory was refused, without repeating which memory it was, and with the causes.
 pub(crate) fn reason(error: &Error) -> String {
     match error {
-        Error::Unavailable { why, .. } => why.to_string(),
+        Error::Unavailable(unavailable) => unavailable.why.to_string(),
         other => failure::chain(other).join(": "),
     }
 }
@@ -195,7 +195,12 @@ mod tests {
         assert_eq!(reason(&error), "managed memory belongs to a device: open one with tenure::gpu");
         let source = Some(std::io::Error::other("no pages"));
         let (memory, available) = (TensorMemory::Shm, None);
-        let error = Error::OutOfMemory { memory, bytes: 5, available, source };
+        let error = Error::from(tenure::memory::detail::OutOfMemory {
+            memory,
+            bytes: 5,
+            available,
+            source,
+        });
         assert_eq!(reason(&error), "shm: no room for 5 bytes: no pages");
     }
 }

@@ -25,7 +25,7 @@ pub(crate) enum Problem {
     Image(#[from] image::Error),
     /// A tensor was refused.
     #[error(transparent)]
-    Tensor(#[from] tenure::Error),
+    Tensor(#[from] tenure::tensor::Error),
     /// A source that is nothing.
     #[error(
         "there is no `{0}` to publish: say test, a camera like /dev/video0, a jpg or png file or a \

@@ -38,5 +38,5 @@ pub(crate) fn ask_all(within: Duration) -> Result<Vec<Asked>, Error> {
 }
 
 fn ended(name: &str) -> Result<StreamReport, Error> {
-    Err(Error::Ended { name: name.to_owned(), dead: true })
+    Err(Error::from(tenure::stream::detail::Ended { name: name.to_owned(), dead: true }))
 }

@@ -27,7 +27,7 @@ pub(crate) enum Problem {
     },
     /// A tensor was refused.
     #[error(transparent)]
-    Tensor(#[from] tenure::Error),
+    Tensor(#[from] tenure::tensor::Error),
     /// No frame came.
     #[error("stream `{name}` gave no frame within {} s: is its producer stuck?", after.as_secs_f64())]
     NoFrame {
@@ -72,7 +72,7 @@ impl From<recording::Error> for Problem {
 impl From<stream::Error> for Problem {
     fn from(error: stream::Error) -> Problem {
         match error {
-            stream::Error::NoStream { name, .. } => Problem::NoStream { name, there: there() },
+            stream::Error::NoStream(no) => Problem::NoStream { name: no.name, there: there() },
             other => Problem::Stream(other),
         }
     }

@@ -187,5 +187,5 @@ fn dtype(descr: &str) -> Result<(DType, Order)> {
 }
 
 fn damaged(what: &str) -> Error {
-    Error::Damaged { format: "npy", what: what.to_owned() }
+    Error::from(crate::detail::Damaged { format: "npy", what: what.to_owned() })
 }

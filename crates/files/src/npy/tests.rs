@@ -62,7 +62,9 @@ fn every_type_has_its_word_or_a_reason() {
             }
             Err(error) => {
                 assert!(file.is_empty(), "nothing is written");
-                assert!(matches!(error, Error::NoSuchType { dtype: named, .. } if named == dtype));
+                assert!(
+                    matches!(&error, Error::NoSuchType(it) if matches!(**it, crate::detail::NoSuchType { dtype: named, .. } if named == dtype))
+                );
                 assert!(error.to_string().contains(dtype.name()), "{error}");
             }
         }

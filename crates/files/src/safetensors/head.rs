@@ -115,7 +115,10 @@ fn unknown(name: &str, dtype: &str) -> Error {
 }
 
 pub(super) fn damaged(what: &str) -> Error {
-    Error::Damaged { format: Format::Safetensors.name(), what: what.to_owned() }
+    Error::from(crate::detail::Damaged {
+        format: Format::Safetensors.name(),
+        what: what.to_owned(),
+    })
 }
 
 impl<'de> Deserialize<'de> for Head {

@@ -96,7 +96,7 @@ fn head(order: &[Placed<'_>], how: &Save) -> Result<Vec<u8>> {
     for Placed { name, layout, .. } in order {
         if *name == METADATA {
             let (format, name) = (Format::Safetensors.name(), METADATA.to_owned());
-            return Err(Error::ReservedName { format, name });
+            return Err(Error::from(crate::detail::ReservedName { format, name }));
         }
         let end = at.checked_add(layout.packed_bytes()).ok_or_else(too_large)?;
         let described = json!({
@@ -120,7 +120,7 @@ fn head(order: &[Placed<'_>], how: &Save) -> Result<Vec<u8>> {
 
 fn too_large() -> Error {
     let what = "is too large to be written: divide it into several".to_owned();
-    Error::Damaged { format: Format::Safetensors.name(), what }
+    Error::from(crate::detail::Damaged { format: Format::Safetensors.name(), what })
 }
 
 /// The format's word for an element type.
@@ -129,6 +129,12 @@ fn word(dtype: DType) -> Result<&'static str> {
         DType::U4 => "convert to u8, which holds every value",
         _ => "convert to i8, which holds every value",
     };
-    let missing = || Error::NoSuchType { format: Format::Safetensors.name(), dtype, instead };
+    let missing = || {
+        Error::from(crate::detail::NoSuchType {
+            format: Format::Safetensors.name(),
+            dtype,
+            instead,
+        })
+    };
     WORDS.iter().find(|row| row.1 == dtype).map(|row| row.0).ok_or_else(missing)
 }

@@ -175,7 +175,12 @@ unsafe impl Device for OpenCl {
     fn allocate(&self, memory: TensorMemory, bytes: usize) -> Result<Block> {
         let full = || {
             let available = Some(self.most);
-            Error::OutOfMemory { memory, bytes, available, source: None }
+            Error::from(tenure_memory::detail::OutOfMemory {
+                memory,
+                bytes,
+                available,
+                source: None,
+            })
         };
         // The CPU's addresses are counted from; for the device the block itself begins aligned.
         let host = memory != TensorMemory::Device;

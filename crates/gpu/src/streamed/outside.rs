@@ -183,7 +183,9 @@ impl Streamed {
             FdKind::Opaque => (outside.fds.opaque, DEDICATED),
             FdKind::DmaBuf => (outside.fds.dma.map_err(|why| self.lacks(what, why))?, 0),
         };
-        let no_fd = |cause| Error::System { what: "duplicating a descriptor", cause };
+        let no_fd = |cause| {
+            Error::from(tenure_memory::detail::System { what: "duplicating a descriptor", cause })
+        };
         let own = fd.try_clone_to_owned().map_err(no_fd)?;
         let handle = ExternalHandle { fd: own.as_raw_fd(), rest: [0; 3] };
         // Drivers are told how large the whole is: a DMA-BUF says so, of their own they believe us.
@@ -192,7 +194,11 @@ impl Streamed {
             FdKind::DmaBuf => dma_bytes(own.as_fd())?,
         };
         if size < bytes as c_ulonglong {
-            return Err(Error::OutOfBounds { start: 0, end: bytes, len: size as usize });
+            return Err(Error::from(tenure_memory::detail::OutOfBounds {
+                start: 0,
+                end: bytes,
+                len: size as usize,
+            }));
         }
         let wanted = ExternalMemory { kind: number, handle, size, flags, reserved: [0; 16] };
         let size = bytes as c_ulonglong;

@@ -40,7 +40,7 @@ impl Vulkan {
     /// No room: what there is at most, where that is what was asked too much of. How much is left of
     /// it the driver does not say.
     fn full(memory: TensorMemory, bytes: usize, available: Option<u64>) -> Error {
-        Error::OutOfMemory { memory, bytes, available, source: None }
+        Error::from(tenure_memory::detail::OutOfMemory { memory, bytes, available, source: None })
     }
 
     /// A buffer for memory of some kind of handle, or of none.

@@ -80,7 +80,7 @@ impl Vulkan {
             if let Some(room) = room.filter(|room| needs.size > *room) {
                 self.device.destroy_buffer(buffer, None);
                 let (end, len) = (needs.size as usize, room as usize);
-                return Err(Error::OutOfBounds { start: 0, end, len });
+                return Err(Error::from(tenure_memory::detail::OutOfBounds { start: 0, end, len }));
             }
             let kind = self.kind(needs.memory_type_bits & allowed, memory);
             let kind = kind.ok_or(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE).inspect_err(gone);
@@ -148,7 +148,9 @@ impl Vulkan {
         let fds =
             self.fds.as_ref().filter(|_| kind == FdKind::Opaque || self.properties.imports_dma);
         let Some(fds) = fds else { return Err(self.lacks(what)) };
-        let no_fd = |cause| Error::System { what: "duplicating a descriptor", cause };
+        let no_fd = |cause| {
+            Error::from(tenure_memory::detail::System { what: "duplicating a descriptor", cause })
+        };
         let own = fd.try_clone_to_owned().map_err(no_fd)?;
         let handles = handles(kind);
         let (allowed, room) = match kind {
@@ -158,7 +160,11 @@ impl Vulkan {
                 let room = dma_bytes(own.as_fd())?;
                 if room < bytes as u64 {
                     let (end, len) = (bytes, room as usize);
-                    return Err(Error::OutOfBounds { start: 0, end, len });
+                    return Err(Error::from(tenure_memory::detail::OutOfBounds {
+                        start: 0,
+                        end,
+                        len,
+                    }));
                 }
                 let mut found = vk::MemoryFdPropertiesKHR::default();
                 // SAFETY: the descriptor is open.

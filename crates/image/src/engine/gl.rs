@@ -75,7 +75,7 @@ struct Running {
 }
 
 fn refused(reason: impl Into<String>) -> Error {
-    Error::Engine { engine: EngineKind::Gl.name(), reason: reason.into() }
+    Error::from(crate::detail::Engine { engine: EngineKind::Gl.name(), reason: reason.into() })
 }
 
 impl OpenGl {
@@ -133,8 +133,14 @@ impl Allocator for OpenGl {
         match self.running() {
             Ok(running) => running.pixels.allocate(request),
             Err(error) => {
-                let why = Why::Refused { what: "OpenGL", reason: error.to_string() };
-                Err(tenure_memory::Error::Unavailable { memory: TensorMemory::Pbo, why })
+                let why = Why::Refused {
+                    what: "OpenGL",
+                    reason: tenure_layout::Language::Plain.say(&error),
+                };
+                Err(tenure_memory::Error::from(tenure_memory::detail::Unavailable {
+                    memory: TensorMemory::Pbo,
+                    why,
+                }))
             }
         }
     }
@@ -200,7 +206,7 @@ impl Engine for OpenGl {
     fn explain(&self, job: &Job) -> String {
         let running = match self.running() {
             Ok(running) => running,
-            Err(error) => return error.to_string(),
+            Err(error) => return tenure_layout::Language::Plain.say(&error),
         };
         let abilities = &running.worker.abilities;
         let (from, to) = (&job.recipe.source, &job.recipe.target);

@@ -16,8 +16,13 @@ impl ImageLayout {
         shape: &[usize],
         row_stride: Option<usize>,
     ) -> Result<ImageLayout> {
-        let refuse =
-            || Error::NotThisFormat { shape: shape.into(), format, expected: format.shape_words() };
+        let refuse = || {
+            Error::from(crate::detail::NotThisFormat {
+                shape: shape.into(),
+                format,
+                expected: format.shape_words(),
+            })
+        };
         let (width, height) = size_of(format, shape).ok_or_else(refuse)?;
         ImageLayout::new(width, height, format, dtype, row_stride)
     }

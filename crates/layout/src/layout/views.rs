@@ -17,7 +17,11 @@ impl Layout {
             None if elements % 2 == 0 => elements / 2,
             None => {
                 let element = elements.unsigned_abs();
-                return Err(Error::SubByte { dtype: self.dtype, element, strides });
+                return Err(Error::from(crate::detail::SubByte {
+                    dtype: self.dtype,
+                    element,
+                    strides,
+                }));
             }
         };
         let offset = self.offset.wrapping_add_signed(bytes);
@@ -40,7 +44,7 @@ impl Layout {
                 let element =
                     moved.checked_add(last.unwrap_or(0)).map_or(0, isize::unsigned_abs) + 1;
                 let (dtype, strides) = (self.dtype, self.strides.clone());
-                Err(Error::SubByte { dtype, element, strides })
+                Err(Error::from(crate::detail::SubByte { dtype, element, strides }))
             }
         }
     }
@@ -52,7 +56,13 @@ impl Layout {
     pub fn slice(&self, axis: usize, start: usize, end: usize, step: usize) -> Result<Layout> {
         let len = self.axis_len(axis)?;
         if start > end || end > len || step == 0 {
-            return Err(Error::RangeOutOfBounds { axis, start, end, step, len });
+            return Err(Error::from(crate::detail::RangeOutOfBounds {
+                axis,
+                start,
+                end,
+                step,
+                len,
+            }));
         }
         let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
         let count = (end - start).div_ceil(step);
@@ -73,7 +83,7 @@ impl Layout {
     pub fn index(&self, axis: usize, index: usize) -> Result<Layout> {
         let len = self.axis_len(axis)?;
         if index >= len {
-            return Err(Error::IndexOutOfBounds { axis, index, len });
+            return Err(Error::from(crate::detail::IndexOutOfBounds { axis, index, len }));
         }
         let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
         shape.remove(axis);
@@ -90,22 +100,22 @@ impl Layout {
         check_rank(shape.len())?;
         let (want, _) = product(self.dtype, shape)?;
         if want != self.elements {
-            return Err(Error::ReshapeCount {
+            return Err(Error::from(crate::detail::ReshapeCount {
                 from: self.shape.clone(),
                 have: self.elements,
                 to: shape.into(),
                 want,
-            });
+            }));
         }
         let strides = if self.elements == 0 || self.is_contiguous() {
             crate::dims::row_major(shape)
         } else {
             reshape_strides(&self.shape, &self.strides, shape).ok_or_else(|| {
-                Error::ReshapeStrided {
+                Error::from(crate::detail::ReshapeStrided {
                     from: self.shape.clone(),
                     strides: self.strides.clone(),
                     to: shape.into(),
-                }
+                })
             })?
         };
         Layout::strided(self.dtype, shape, &strides, self.offset)
@@ -121,7 +131,7 @@ impl Layout {
         let fresh =
             |axis: &usize| seen.get_mut(*axis).is_some_and(|seen| !std::mem::replace(seen, true));
         if axes.len() != rank || !axes.iter().all(fresh) {
-            return Err(Error::NotAPermutation { axes: axes.into(), rank });
+            return Err(Error::from(crate::detail::NotAPermutation { axes: axes.into(), rank }));
         }
         let shape: Dims = axes.iter().map(|&axis| self.shape[axis]).collect();
         let strides: Strides = axes.iter().map(|&axis| self.strides[axis]).collect();
@@ -164,7 +174,12 @@ impl Layout {
     /// # Errors
     /// If a dimension is neither 1 nor already right.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Layout> {
-        let refuse = || Error::NotBroadcastable { from: self.shape.clone(), to: shape.into() };
+        let refuse = || {
+            Error::from(crate::detail::NotBroadcastable {
+                from: self.shape.clone(),
+                to: shape.into(),
+            })
+        };
         let added = shape.len().checked_sub(self.rank()).ok_or_else(refuse)?;
         let mut strides: Strides = SmallVec::from_elem(0, added);
         for ((&have, &want), &stride) in self.shape.iter().zip(&shape[added..]).zip(&self.strides) {
@@ -204,10 +219,12 @@ impl Layout {
     /// # Errors
     /// If that leaves the address space.
     pub fn shifted(&self, bytes: usize) -> Result<Layout> {
-        let offset = self.offset.checked_add(bytes).ok_or_else(|| Error::Unaddressable {
-            shape: self.shape.clone(),
-            strides: self.strides.clone(),
-            offset: self.offset,
+        let offset = self.offset.checked_add(bytes).ok_or_else(|| {
+            Error::from(crate::detail::Unaddressable {
+                shape: self.shape.clone(),
+                strides: self.strides.clone(),
+                offset: self.offset,
+            })
         })?;
         Layout::strided(self.dtype, &self.shape, &self.strides, offset)
     }

@@ -91,7 +91,10 @@ fn current() -> Option<libc::sigaction> {
 }
 
 fn failed() -> Error {
-    Error::System { what: "installing a handler for SIGBUS", cause: io::Error::last_os_error() }
+    Error::from(crate::detail::System {
+        what: "installing a handler for SIGBUS",
+        cause: io::Error::last_os_error(),
+    })
 }
 
 /// Which of [`OURS`] is installed next.

@@ -130,9 +130,11 @@ impl Source {
         // A buffer of nothing still is a buffer.
         let bytes = request.bytes().max(1).next_multiple_of(page);
         check_room(TensorMemory::Dma, request.bytes(), bytes)?;
-        let fd = self.make(bytes).map_err(|refusal| Error::Unavailable {
-            memory: TensorMemory::Dma,
-            why: Why::Sources(vec![refusal]),
+        let fd = self.make(bytes).map_err(|refusal| {
+            Error::from(crate::detail::Unavailable {
+                memory: TensorMemory::Dma,
+                why: Why::Sources(vec![refusal]),
+            })
         })?;
         if let Some(name) = request.name() {
             request::set_name(fd.as_fd(), name);

@@ -64,12 +64,12 @@ impl Allocator for Surfaces {
         if align > PAGE {
             return Err(Error::BadRequest { bytes, align });
         }
-        let surface = Surface::new(bytes).ok_or(Error::OutOfMemory {
+        let surface = Surface::new(bytes).ok_or(Error::from(crate::detail::OutOfMemory {
             memory: TensorMemory::Dma,
             bytes,
             available: None,
             source: None,
-        })?;
+        }))?;
         Ok(RawBuffer::new(surface, request.name()))
     }
 
@@ -156,7 +156,7 @@ unsafe impl RawMemory for Surface {
         let surface = self.surface.as_ptr();
         let refused = |reason: &str| {
             let why = Why::Refused { what: "IOSurfaceLock", reason: reason.to_owned() };
-            Error::Unavailable { memory: TensorMemory::Dma, why }
+            Error::from(crate::detail::Unavailable { memory: TensorMemory::Dma, why })
         };
         // SAFETY: the surface exists.
         let (code, base) = unsafe {

@@ -121,7 +121,7 @@ pub unsafe fn adopt(
     name: Option<&str>,
 ) -> Result<RawBuffer> {
     if (address.is_none() && size > 0) || isize::try_from(size).is_err() {
-        return Err(Error::OutOfBounds { start: 0, end: size, len: 0 });
+        return Err(Error::from(crate::detail::OutOfBounds { start: 0, end: size, len: 0 }));
     }
     let Description { memory, space, vendor, writable } = description;
     let keep_alive: Option<Box<dyn Any + Send + Sync>> = Some(Box::new(keep_alive));

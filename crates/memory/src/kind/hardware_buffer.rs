@@ -63,12 +63,12 @@ impl Allocator for HardwareBuffers {
         if align > PAGE {
             return Err(Error::BadRequest { bytes, align });
         }
-        let buffer = HardwareBuffer::new(bytes).ok_or(Error::OutOfMemory {
+        let buffer = HardwareBuffer::new(bytes).ok_or(Error::from(crate::detail::OutOfMemory {
             memory: TensorMemory::Dma,
             bytes,
             available: Some(u64::from(u32::MAX)),
             source: None,
-        })?;
+        }))?;
         // The system says nothing about what is in new memory.
         let address = buffer.begin(Access::Write)?;
         // SAFETY: locked for writing, `bytes` long, and nobody else knows it.
@@ -163,7 +163,7 @@ unsafe impl RawMemory for HardwareBuffer {
             NonNull::new(address.cast::<u8>()).filter(|_| code == 0).ok_or_else(|| {
                 let reason = format!("it answers {code}");
                 let why = Why::Refused { what: "AHardwareBuffer_lock", reason };
-                Error::Unavailable { memory: TensorMemory::Dma, why }
+                Error::from(crate::detail::Unavailable { memory: TensorMemory::Dma, why })
             })?;
         *locked = Locked { users: 1, address: Some(address) };
         Ok(address)

@@ -40,7 +40,7 @@ pub(crate) fn look(fd: BorrowedFd<'_>, size: usize) -> Result<(ObjectKey, Option
         Ok(claim) => Ok((key, Some(claim))),
         Err(counted) => {
             let left = limit.saturating_sub(counted);
-            Err(Error::Sparse { size: size as u64, holes, left })
+            Err(Error::from(crate::detail::Sparse { size: size as u64, holes, left }))
         }
     }
 }

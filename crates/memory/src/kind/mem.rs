@@ -82,12 +82,12 @@ impl Block {
         let small = Small::new(layout.size())?;
         // SAFETY: the layout has a size above zero.
         let address = NonNull::new(unsafe { alloc_zeroed(layout) });
-        let address = address.ok_or(Error::OutOfMemory {
+        let address = address.ok_or(Error::from(crate::detail::OutOfMemory {
             memory: TensorMemory::Mem,
             bytes: size,
             available: None,
             source: None,
-        })?;
+        }))?;
         Ok(Block {
             address,
             layout,
@@ -138,11 +138,13 @@ impl Pages {
         #[cfg(linux_like)]
         let claim = Claim::heap(size)?;
         let mapping = whole_pages(size).and_then(|whole| Mapping::anonymous(whole, align));
-        let mapping = mapping.map_err(|source| Error::OutOfMemory {
-            memory: TensorMemory::Mem,
-            bytes: size,
-            available: None,
-            source: Some(source.into()),
+        let mapping = mapping.map_err(|source| {
+            Error::from(crate::detail::OutOfMemory {
+                memory: TensorMemory::Mem,
+                bytes: size,
+                available: None,
+                source: Some(source.into()),
+            })
         })?;
         if size >= LARGE_PAGE {
             mapping.advise_huge_pages();

@@ -41,7 +41,12 @@ pub(crate) fn check_room(memory: TensorMemory, bytes: usize, whole: usize) -> Re
 fn give(memory: TensorMemory, bytes: usize, cost: u64) -> Result<()> {
     UNASKED.give(cost, available).map_err(|(available, grouped)| {
         let source = grouped.then(|| io::Error::other(Limited { limit: limits().all, used: None }));
-        Error::OutOfMemory { memory, bytes, available: Some(available), source }
+        Error::from(crate::detail::OutOfMemory {
+            memory,
+            bytes,
+            available: Some(available),
+            source,
+        })
     })
 }
 
@@ -159,11 +164,13 @@ impl Claim {
     /// [`Error::OutOfMemory`] otherwise.
     pub(crate) fn heap(bytes: usize) -> Result<Claim> {
         let limit = limits().all;
-        Claim::new(&HEAP, bytes as u64, limit).map_err(|used| Error::OutOfMemory {
-            memory: TensorMemory::Mem,
-            bytes,
-            available: Some(limit.saturating_sub(used)),
-            source: Some(io::Error::other(Limited { limit, used: Some(used) })),
+        Claim::new(&HEAP, bytes as u64, limit).map_err(|used| {
+            Error::from(crate::detail::OutOfMemory {
+                memory: TensorMemory::Mem,
+                bytes,
+                available: Some(limit.saturating_sub(used)),
+                source: Some(io::Error::other(Limited { limit, used: Some(used) })),
+            })
         })
     }
 

@@ -169,7 +169,7 @@ impl Allocator for Shm {
 
 fn no_room(bytes: usize, errno: Errno) -> Error {
     let (memory, source) = (TensorMemory::Shm, Some(errno.into()));
-    Error::OutOfMemory { memory, bytes, available: None, source }
+    Error::from(crate::detail::OutOfMemory { memory, bytes, available: None, source })
 }
 
 fn memory_file(name: &str, flags: MemfdFlags) -> Result<OwnedFd, Errno> {

@@ -131,13 +131,13 @@ unsafe impl Sync for Section {}
 fn whole_name(name: &str) -> Result<Vec<u16>> {
     if name.is_empty() || name.len() > 200 || name.contains(['\\', '/', '\0']) {
         let cause = io::Error::from(io::ErrorKind::InvalidInput);
-        return Err(Error::Open { path: name.into(), cause });
+        return Err(Error::from(crate::detail::Open { path: name.into(), cause }));
     }
     Ok(format!("Local\\tenure-{name}").encode_utf16().chain([0]).collect())
 }
 
 fn failed(what: &'static str) -> Error {
-    Error::System { what, cause: io::Error::last_os_error() }
+    Error::from(crate::detail::System { what, cause: io::Error::last_os_error() })
 }
 
 /// A view of all of a section that is open, which has `bytes` bytes; null if there is none.
@@ -186,12 +186,17 @@ impl Section {
         let cause = io::Error::last_os_error();
         if handle.is_null() {
             let (memory, source) = (TensorMemory::Shm, Some(cause));
-            return Err(Error::OutOfMemory { memory, bytes, available: None, source });
+            return Err(Error::from(crate::detail::OutOfMemory {
+                memory,
+                bytes,
+                available: None,
+                source,
+            }));
         }
         if let (Some(ALREADY_EXISTS), Some(name)) = (cause.raw_os_error(), name) {
             // SAFETY: opened just now.
             unsafe { CloseHandle(handle) };
-            return Err(Error::Open { path: name.into(), cause });
+            return Err(Error::from(crate::detail::Open { path: name.into(), cause }));
         }
         Section::map(handle, name, Some(bytes), align)
     }
@@ -202,7 +207,7 @@ impl Section {
         let handle = unsafe { OpenFileMappingW(READ_WRITE, 0, whole.as_ptr()) };
         if handle.is_null() {
             let cause = io::Error::last_os_error();
-            return Err(Error::Open { path: name.into(), cause });
+            return Err(Error::from(crate::detail::Open { path: name.into(), cause }));
         }
         Section::map(handle, Some(name), None, GRANULARITY)
     }

@@ -77,7 +77,7 @@ fn a_limited_pool_has_no_more_than_its_limit() {
     let first = get(&pool, 600_000);
     let error = refused(&pool, 600_000);
     assert!(
-        matches!(error, Error::PoolFull { asked: 600_000, used, limit: 0x10_0000, .. } if used == first.size()),
+        matches!(&error, Error::PoolFull(it) if matches!(**it, crate::detail::PoolFull { asked: 600_000, used, limit: 0x10_0000, .. } if used == first.size())),
         "{error:?}"
     );
     // What failed left no trace, and what comes back makes room.

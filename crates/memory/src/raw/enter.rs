@@ -35,14 +35,20 @@ impl RawBuffer {
     #[cold]
     fn busy(&self, asked: Access, range: Range<usize>, held: Entry) -> Error {
         let Entry { access, range: held_range } = held;
-        Error::Busy { asked, range, held: access, held_range, name: self.name.clone() }
+        Error::from(crate::detail::Busy {
+            asked,
+            range,
+            held: access,
+            held_range,
+            name: self.name.clone(),
+        })
     }
 
     fn check_entry(&self, access: Access, range: &Range<usize>) -> Result<()> {
         let core = self.core();
         if range.start > range.end || range.end > core.size {
             let &Range { start, end } = range;
-            return Err(Error::OutOfBounds { start, end, len: core.size });
+            return Err(Error::from(crate::detail::OutOfBounds { start, end, len: core.size }));
         }
         if access.writes() && !core.writable {
             return Err(Error::ReadOnly { memory: core.kind });

@@ -72,7 +72,7 @@ impl RawBuffer {
 
     fn no_turn(&self, reason: &str) -> Error {
         let why = Why::Refused { what: "a window over a slot", reason: reason.to_owned() };
-        Error::Unavailable { memory: self.memory(), why }
+        Error::from(crate::detail::Unavailable { memory: self.memory(), why })
     }
 
     /// Gives the turn to this window over `home`. Nothing may be held there.
@@ -118,7 +118,13 @@ impl RawBuffer {
             if self.core().ledger.has(held) {
                 let (range, held_range) = (0..self.size(), 0..self.size());
                 let (asked, name) = (Access::Publish, self.name.clone());
-                return Err(Error::Busy { asked, range, held, held_range, name });
+                return Err(Error::from(crate::detail::Busy {
+                    asked,
+                    range,
+                    held,
+                    held_range,
+                    name,
+                }));
             }
         }
         let core = home.core();

@@ -1,5 +1,7 @@
 //! Why an arena said no.
 
+use tenure_layout::ErrorKind;
+
 use super::MAX_CAPACITY;
 
 /// Why an arena could not be made, or refused to hand out or take back a block.
@@ -63,4 +65,17 @@ pub enum Error {
         /// How large it claims to be, in bytes.
         size: u64,
     },
+}
+
+impl Error {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::OutOfSpace { .. } | Error::TooManyBlocks { .. } => ErrorKind::OutOfMemory,
+            Error::Granularity { .. }
+            | Error::Capacity { .. }
+            | Error::Align { .. }
+            | Error::UnknownBlock { .. } => ErrorKind::Invalid,
+        }
+    }
 }

@@ -61,7 +61,12 @@ impl Allocator for Adopting {
         let (bytes, align) = (request.bytes(), request.align());
         if bytes as u64 > 1 << 40 {
             let (memory, available, source) = (TensorMemory::Mem, None, None);
-            return Err(Error::OutOfMemory { memory, bytes, available, source });
+            return Err(Error::from(tenure_memory::detail::OutOfMemory {
+                memory,
+                bytes,
+                available,
+                source,
+            }));
         }
         let mut theirs = vec![0u8; bytes + align];
         let skip = theirs.as_ptr().align_offset(align);

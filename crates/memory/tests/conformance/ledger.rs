@@ -16,7 +16,8 @@ pub(super) fn readers_share_and_a_writer_excludes(variant: &Variant) {
     drop(readers);
     let writer = buffer.write_range(0..500).unwrap();
     match buffer.read_range(499..501).unwrap_err() {
-        Error::Busy { asked, range, held, held_range, name } => {
+        Error::Busy(busy) => {
+            let tenure_memory::detail::Busy { asked, range, held, held_range, name } = *busy;
             assert_eq!((asked, range), (Access::Read, 499..501));
             assert_eq!((held, held_range), (Access::Write, 0..500));
             assert_eq!(name.as_deref(), Some("contended"));
@@ -83,7 +84,9 @@ pub(super) fn a_refused_access_leaves_no_trace(variant: &Variant) {
     let backwards = 7..3;
     for range in [0..1001, 1001..1001, usize::MAX - 1..usize::MAX, backwards] {
         match buffer.write_range(range.clone()) {
-            Err(Error::OutOfBounds { start, end, len: 1000 }) => assert_eq!(start..end, range),
+            Err(Error::OutOfBounds(outside)) => {
+                assert_eq!((outside.start..outside.end, outside.len), (range.clone(), 1000));
+            }
             other => panic!("{range:?}: {other:?}"),
         }
         assert!(buffer.slice(range).is_err());

@@ -23,8 +23,8 @@ pub(super) fn absurd_sizes_are_errors_that_name_the_bytes(variant: &Variant) {
     for bytes in [isize::MAX as usize / 8 + 1, isize::MAX as usize / 3, isize::MAX as usize / 2] {
         let request = Request::new(bytes).unwrap().with_name(Some("absurd"));
         let error = variant.allocator.allocate(&request).unwrap_err();
-        let Error::OutOfMemory { memory, bytes: named, .. } = &error else { panic!("{error:?}") };
-        assert_eq!((*memory, *named), (variant.allocator.memory(), bytes));
+        let Error::OutOfMemory(full) = &error else { panic!("{error:?}") };
+        assert_eq!((full.memory, full.bytes), (variant.allocator.memory(), bytes));
         let words = error.to_string();
         assert!(words.contains(&bytes.to_string()), "{words}");
         assert!(words.starts_with(variant.allocator.memory().name()), "{words}");

@@ -362,7 +362,7 @@ impl Call<'_, '_> {
                 .find(|name| !name.is_empty())
                 .unwrap_or(&"")
                 .to_string(),
-            issue,
+            issue: Box::new(issue),
         }
     }
 }

@@ -193,3 +193,34 @@ impl ShapeIssue {
         )
     }
 }
+
+impl WireFault {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Damaged
+    }
+}
+
+impl ShapeIssue {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        use tenure_layout::ErrorKind;
+        match self {
+            ShapeIssue::Operator | ShapeIssue::Values { .. } | ShapeIssue::Unknown { .. } => {
+                ErrorKind::Unsupported
+            }
+            ShapeIssue::MissingInput { .. }
+            | ShapeIssue::MissingAttribute { .. }
+            | ShapeIssue::Attribute { .. }
+            | ShapeIssue::Word { .. }
+            | ShapeIssue::Rank { .. }
+            | ShapeIssue::Axis { .. }
+            | ShapeIssue::Broadcast { .. }
+            | ShapeIssue::Mismatch { .. }
+            | ShapeIssue::Length { .. }
+            | ShapeIssue::TooManyAxes { .. }
+            | ShapeIssue::Output { .. }
+            | ShapeIssue::Wire { .. } => ErrorKind::Damaged,
+        }
+    }
+}

@@ -126,3 +126,17 @@ pub enum PlanFault {
         bytes: u64,
     },
 }
+
+impl FlatFault {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Damaged
+    }
+}
+
+impl PlanFault {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Invalid
+    }
+}

@@ -77,3 +77,10 @@ pub enum CsvError {
     #[error(transparent)]
     Problem(#[from] ProblemError),
 }
+
+impl CsvError {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Invalid
+    }
+}

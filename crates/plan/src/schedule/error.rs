@@ -175,3 +175,10 @@ pub(crate) const MAX_COUNT: usize = (u32::MAX / 4) as usize;
 
 /// The most queues: what orders them takes time in proportion.
 pub(crate) const MAX_LANES: usize = 64;
+
+impl ScheduleError {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Invalid
+    }
+}

@@ -133,3 +133,10 @@ pub enum VerifyError {
         second: String,
     },
 }
+
+impl VerifyError {
+    /// What sort of error it is.
+    pub fn kind(&self) -> tenure_layout::ErrorKind {
+        tenure_layout::ErrorKind::Invalid
+    }
+}

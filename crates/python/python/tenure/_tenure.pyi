@@ -5,18 +5,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final
 
 __all__ = [
+    "BusyError",
+    "DamagedError",
     "Device",
     "Fence",
     "File",
+    "ForkedError",
     "Frame",
     "ImageProcessor",
     "Mapped",
+    "NotFoundError",
     "Placement",
     "Pool",
     "Publisher",
+    "ReadOnlyError",
     "Slot",
     "Subscriber",
     "Tensor",
+    "UnsupportedError",
+    "WrongTypeError",
     "copy_all",
     "copy_all_later",
     "from_dlpack",
@@ -50,6 +57,27 @@ _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _Path: TypeAlias = str | os.PathLike[str]
 _Index: TypeAlias = SupportsIndex | slice | None
 _Rectangle: TypeAlias = tuple[int, int, int, int]
+
+class BusyError(BufferError):
+    """Somebody uses the bytes in a way that excludes what was asked: release that, or wait."""
+
+class ReadOnlyError(BufferError):
+    """The bytes are read-only."""
+
+class UnsupportedError(BufferError, OSError, ValueError):
+    """It makes sense, but not for this tensor, memory or file."""
+
+class DamagedError(OSError, ValueError):
+    """A file or a message is not what its format asks for, or has lost bytes."""
+
+class NotFoundError(FileNotFoundError, ValueError):
+    """Nothing has this name or number."""
+
+class WrongTypeError(TypeError, ValueError):
+    """An element type that this cannot be done with."""
+
+class ForkedError(RuntimeError, OSError):
+    """It was made before this process was forked off: make it here."""
 
 @final
 class Mapped:

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use tenure_layout::{DType, PixelFormat};
+use tenure_layout::{DType, ErrorKind, PixelFormat, Remedy};
 
 /// Why GStreamer cannot have a stream.
 #[derive(Debug, thiserror::Error)]
@@ -61,8 +61,8 @@ pub enum Error {
     #[error(
         "frames of stream `{name}` ({format} {width}x{height}) do not lie as GStreamer expects \
          them: plane {plane} is at {offset} with rows {stride} bytes apart, not at {usual_offset} \
-         with {usual_stride}; only elements that know GstVideoMeta can read that (allow it with \
-         `video_meta`), or publish frames whose width is a multiple of 4 and height even"
+         with {usual_stride}; only elements that know GstVideoMeta can read that{}",
+        Remedy::AllowVideoMeta.clause()
     )]
     Layout {
         /// The stream.
@@ -97,4 +97,28 @@ pub enum Error {
         /// How many there are.
         memories: usize,
     },
+}
+
+impl Error {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Stream(error) => error.kind(),
+            Error::Socket { .. } | Error::System { .. } => ErrorKind::System,
+            Error::Taken(_) => ErrorKind::Exists,
+            Error::NoImage { .. }
+            | Error::NoFormat { .. }
+            | Error::Layout { .. }
+            | Error::Mixed { .. } => ErrorKind::Unsupported,
+        }
+    }
+
+    /// What would help, where a call would.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Error::Stream(error) => error.remedy(),
+            Error::Layout { .. } => Some(Remedy::AllowVideoMeta),
+            _ => None,
+        }
+    }
 }

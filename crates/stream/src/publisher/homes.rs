@@ -95,7 +95,11 @@ pub(super) fn describe(tensor: &TensorDyn) -> Result<Arc<[u8]>> {
     let description = Description::of(tensor, Sharing::ReadOnly)?.encode();
     let (bytes, limit) = (description.len(), LONGEST_DESCRIPTION);
     if bytes > limit {
-        return Err(Error::TooLong { what: "the tensor's description", bytes, limit });
+        return Err(Error::from(crate::detail::TooLong {
+            what: "the tensor's description",
+            bytes,
+            limit,
+        }));
     }
     Ok(description.into())
 }
@@ -157,7 +161,7 @@ fn is_refused(raw: &RawBuffer) -> bool {
 pub(super) fn needs_copy(memories: &[Arc<RawBuffer>], hold: &Result<Borrowed>) -> bool {
     match hold {
         Ok(_) => memories.iter().any(|raw| raw.is_parted() || is_refused(raw)),
-        Err(Error::Memory(MemoryError::Busy { held, .. })) => *held == Access::ExportWrite,
+        Err(Error::Memory(MemoryError::Busy(busy))) => busy.held == Access::ExportWrite,
         Err(_) => false,
     }
 }

@@ -49,7 +49,7 @@ impl<'a> Meta<'a> {
     pub(super) fn check(&self) -> Result<()> {
         let (bytes, limit) = (self.blob.len(), LONGEST_BLOB);
         if bytes > limit {
-            return Err(Error::TooLong { what: "the blob", bytes, limit });
+            return Err(Error::from(crate::detail::TooLong { what: "the blob", bytes, limit }));
         }
         Ok(())
     }

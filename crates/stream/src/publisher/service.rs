@@ -94,7 +94,9 @@ impl Door {
         // Whoever may connect is asked who he is; others are kept out by the system too.
         let mode = if policy.is_some() { 0o666 } else { 0o660 };
         let (listener, bound) = bound(&directory, place.directory(), mode, socket::listen_at)
-            .map_err(|cause| Error::Directory { path: place.directory().to_owned(), cause })?;
+            .map_err(|cause| {
+                Error::from(crate::detail::Directory { path: place.directory().to_owned(), cause })
+            })?;
         let system = |what| move |errno: Errno| Error::system(what, errno);
         let epoll =
             epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("making an epoll"))?;
@@ -108,7 +110,7 @@ impl Door {
         }
         let identity = bound
             .replace(&place.socket_name())
-            .map_err(|cause| Error::Directory { path: path.clone(), cause })?;
+            .map_err(|cause| Error::from(crate::detail::Directory { path: path.clone(), cause }))?;
         Ok(Door {
             epoll: Arc::new(epoll),
             wake,
@@ -208,7 +210,8 @@ fn asked(policy: &Policy, peer: &Peer) -> bool {
 
 fn take_lock(place: &Place, directory: &Trusted) -> Result<OwnedFd> {
     let path = place.directory().join(place.lock_name());
-    let failed = |cause: io::Error| Error::Directory { path: path.clone(), cause };
+    let failed =
+        |cause: io::Error| Error::from(crate::detail::Directory { path: path.clone(), cause });
     // Whatever else somebody may have put there is not waited for.
     let flags =
         OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
@@ -226,7 +229,9 @@ fn take_lock(place: &Place, directory: &Trusted) -> Result<OwnedFd> {
     }
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(lock),
-        Err(Errno::WOULDBLOCK) => Err(Error::Taken { name: place.name.clone(), lock: path }),
+        Err(Errno::WOULDBLOCK) => {
+            Err(Error::from(crate::detail::Taken { name: place.name.clone(), lock: path }))
+        }
         Err(errno) => Err(Error::system("locking the stream's name", errno)),
     }
 }

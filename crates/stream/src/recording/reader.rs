@@ -132,7 +132,8 @@ impl Recording {
         }
         self.frames
             .seek(SeekFrom::Start(entry.offset()))
-            .map_err(|cause| failed(cause.to_string()))?;
-        fill(into, &mut self.frames).map_err(|cause| failed(cause.to_string()))
+            .map_err(|cause| failed(tenure_layout::Language::Plain.say(&cause)))?;
+        fill(into, &mut self.frames)
+            .map_err(|cause| failed(tenure_layout::Language::Plain.say(&cause)))
     }
 }

@@ -74,12 +74,14 @@ impl Budget {
         bytes: usize,
         memories: usize,
     ) -> crate::Result<Charge> {
-        let refused = |bytes, memories| Error::MemoryLimit {
-            name: name.to_owned(),
-            bytes,
-            byte_limit: self.bytes.limit,
-            memories,
-            memory_limit: self.memories.limit,
+        let refused = |bytes, memories| {
+            Error::from(crate::detail::MemoryLimit {
+                name: name.to_owned(),
+                bytes,
+                byte_limit: self.bytes.limit,
+                memories,
+                memory_limit: self.memories.limit,
+            })
         };
         match (self.bytes.take(bytes), self.memories.take(memories)) {
             (Ok(_), Ok(_)) => Ok(Charge { budget: Arc::clone(self), bytes, memories }),

@@ -179,7 +179,12 @@ impl SubscriberBuilder {
     fn welcomed(&self, place: &Place, connection: Connection) -> Result<(Connection, Welcome)> {
         let mut patience = Patience::new(self.answer_within);
         let welcome = self.await_welcome(place, &connection, &mut patience)?;
-        let silent = || Error::NoAnswer { name: place.name.clone(), after: self.answer_within };
+        let silent = || {
+            Error::from(crate::detail::NoAnswer {
+                name: place.name.clone(),
+                after: self.answer_within,
+            })
+        };
         Ok((connection, welcome.ok_or_else(silent)?))
     }
 
@@ -195,7 +200,10 @@ impl SubscriberBuilder {
         let answer = packet.get(..received.len).unwrap_or_default();
         let fault = match (received.fault.clone(), Answer::decode(answer)) {
             _ if received.len == 0 => {
-                return Err(Error::Ended { name: place.name.clone(), dead: true });
+                return Err(Error::from(crate::detail::Ended {
+                    name: place.name.clone(),
+                    dead: true,
+                }));
             }
             (None | Some(Fault::DescriptorsLost), Ok((welcome @ Answer::Welcome { .. }, _))) => {
                 match self.granted(welcome, received) {
@@ -204,15 +212,21 @@ impl SubscriberBuilder {
                 }
             }
             (None, Ok((Answer::Refused { reason }, _))) => {
-                return Err(Error::Refused { name: place.name.clone(), reason });
+                return Err(Error::from(crate::detail::Refused {
+                    name: place.name.clone(),
+                    reason,
+                }));
             }
             (None, Ok((Answer::Ended, _))) => {
-                return Err(Error::Ended { name: place.name.clone(), dead: false });
+                return Err(Error::from(crate::detail::Ended {
+                    name: place.name.clone(),
+                    dead: false,
+                }));
             }
             (Some(fault), _) | (None, Err(fault)) => fault,
             (None, Ok(_)) => Fault::Unknown { what: "first answer", found: 0 },
         };
-        Err(Error::Packet { name: place.name.clone(), fault })
+        Err(Error::from(crate::detail::Packet { name: place.name.clone(), fault }))
     }
 
     /// What a producer says that it grants.
@@ -246,18 +260,23 @@ pub(crate) fn ask(
 ) -> Result<Connection> {
     let path = place.socket()?;
     let Some(directory) = place.open_directory(also)? else {
-        return Err(Error::NoStream { name: place.name.clone(), path });
+        return Err(Error::from(crate::detail::NoStream { name: place.name.clone(), path }));
     };
     let socket = match socket::connect_to(&path, within) {
         Ok(socket) => socket,
         Err(Errno::NOENT | Errno::CONNREFUSED) => {
-            return Err(Error::NoStream { name: place.name.clone(), path });
+            return Err(Error::from(crate::detail::NoStream { name: place.name.clone(), path }));
         }
         // Too many wait to be let in, and the producer lets nobody in.
         Err(Errno::AGAIN) => {
-            return Err(Error::NoAnswer { name: place.name.clone(), after: within });
+            return Err(Error::from(crate::detail::NoAnswer {
+                name: place.name.clone(),
+                after: within,
+            }));
         }
-        Err(errno) => return Err(Error::Directory { path, cause: errno.into() }),
+        Err(errno) => {
+            return Err(Error::from(crate::detail::Directory { path, cause: errno.into() }));
+        }
     };
     let producer = tenure_memory::share::peer(&socket)?;
     let trusted = [geteuid().as_raw(), 0, directory.owner()];
@@ -265,7 +284,11 @@ pub(crate) fn ask(
         && Some(producer.uid) != also
         && !socket::is_familiar(&socket, &producer)
     {
-        return Err(Error::Producer { name: place.name.clone(), path, uid: producer.uid });
+        return Err(Error::from(crate::detail::Producer {
+            name: place.name.clone(),
+            path,
+            uid: producer.uid,
+        }));
     }
     introduce(socket, hello)
 }

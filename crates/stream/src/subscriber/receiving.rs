@@ -64,10 +64,13 @@ impl Subscriber {
     fn check_over(&self) -> Result<()> {
         let name = || self.place.name.clone();
         match self.over {
-            Some(Over::Ended { dead }) => Err(Error::Ended { name: name(), dead }),
-            Some(Over::Evicted) => {
-                Err(Error::Evicted { name: name(), credits: self.welcome.credits })
+            Some(Over::Ended { dead }) => {
+                Err(Error::from(crate::detail::Ended { name: name(), dead }))
             }
+            Some(Over::Evicted) => Err(Error::from(crate::detail::Evicted {
+                name: name(),
+                credits: self.welcome.credits,
+            })),
             None => Ok(()),
         }
     }
@@ -158,7 +161,7 @@ impl Subscriber {
         if hopeless {
             self.hang_up();
         }
-        Err(Error::Packet { name: self.place.name.clone(), fault })
+        Err(Error::from(crate::detail::Packet { name: self.place.name.clone(), fault }))
     }
 
     /// Hears nothing more, also of what was sent already.

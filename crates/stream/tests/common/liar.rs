@@ -72,15 +72,14 @@ impl Liar {
             subscriber.next(SOON).unwrap().unwrap();
         }
         let answer = subscriber.next(SOON);
-        let lost = |error: &Error| {
-            matches!(
-                error,
-                Error::Packet {
-                    fault: Fault::DescriptorsLost | Fault::Memory { .. } | Fault::Unsealed { .. },
-                    ..
-                } | Error::MemoryLimit { .. }
-                    | Error::Memory(tenure_memory::Error::Sparse { .. })
-            )
+        let lost = |error: &Error| match error {
+            Error::Packet(packet) => matches!(
+                packet.fault,
+                Fault::DescriptorsLost | Fault::Memory { .. } | Fault::Unsealed { .. }
+            ),
+            Error::MemoryLimit { .. } => true,
+            Error::Memory(tenure_memory::Error::Sparse { .. }) => true,
+            _ => false,
         };
         if answer.as_ref().is_err_and(|error| !lost(error)) {
             // Nothing more is heard from whoever talks nonsense.
@@ -91,7 +90,7 @@ impl Liar {
 
     pub(crate) fn fault(&self, packet: &[u8], descriptors: &[BorrowedFd<'_>]) -> Fault {
         match self.tell(&[(packet.to_vec(), descriptors.to_vec())]) {
-            Err(Error::Packet { fault, .. }) => fault,
+            Err(Error::Packet(packet)) => packet.fault,
             other => panic!("{other:?}"),
         }
     }

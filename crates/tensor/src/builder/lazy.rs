@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tenure_memory::{
-    Allocator, Buffer, Error, RawBuffer, Request, TensorMemory, Why, allocate, automatic, kind,
+    Allocator, Buffer, Error, RawBuffer, Request, TensorMemory, Why, allocate, automatic, detail,
+    kind,
 };
 
 use super::allocator_of;
@@ -26,7 +27,7 @@ fn kept(place: To<'_>) -> Result<Arc<dyn Allocator>> {
             let reason = "its allocator cannot be kept: give a pool, an Arc of the allocator, or a \
                           memory by its name";
             let why = Why::Refused { what: "a lazy tensor", reason: reason.to_owned() };
-            Error::Unavailable { memory: allocator.memory(), why }
+            Error::from(detail::Unavailable { memory: allocator.memory(), why })
         })?,
     })
 }

@@ -120,7 +120,8 @@ pub unsafe extern "C" fn managed_tensor_allocator(
         }
         Err(error) => {
             // An error's text has no zero inside; if one had, its kind says enough.
-            let message = CString::new(error.to_string()).unwrap_or_default();
+            let message =
+                CString::new(tenure_layout::Language::Plain.say(&error)).unwrap_or_default();
             if let Some(set_error) = set_error {
                 // SAFETY: by the caller's promise; both texts live until the call returns.
                 unsafe { set_error(context, c"BufferError".as_ptr(), message.as_ptr()) };

@@ -1,6 +1,6 @@
 //! What DLPack cannot describe, and what is wrong with a structure from outside.
 
-use tenure_layout::{DType, MAX_RANK};
+use tenure_layout::{DType, ErrorKind, MAX_RANK, Remedy};
 use tenure_memory::{DlDevice, LogicalMemorySpace, TensorMemory};
 
 use super::VERSION;
@@ -63,12 +63,10 @@ pub enum Fault {
         bytes: usize,
     },
     /// Elements that would lie outside every address space.
-    #[error("{bytes} bytes at {data:#x} + {byte_offset} leave the address space")]
+    #[error("{bytes} bytes at {:#x} + {} leave the address space", at.0, at.1)]
     Address {
-        /// The data pointer.
-        data: usize,
-        /// What is to be added to it.
-        byte_offset: u64,
+        /// The data pointer, and what is to be added to it.
+        at: Box<(usize, u64)>,
         /// Bytes of elements.
         bytes: usize,
     },
@@ -95,8 +93,8 @@ pub enum Fault {
     },
     /// A promise that the unversioned structure cannot carry.
     #[error(
-        "the tensor is read-only, which the unversioned structure cannot say: ask with \
-         max_version {VERSION:?}, or for a copy"
+        "the tensor is read-only, which the unversioned structure cannot say{}",
+        Remedy::AskVersionedDlpack.clause()
     )]
     ReadOnlyUnversioned,
     /// Memory that must not be written and of which there are no private pages, but no copy.
@@ -123,8 +121,9 @@ pub enum Fault {
     /// Another device was asked for, which is not open.
     #[error(
         "the tensor is on device {} of type {} and cannot be brought to device {} of type {}, which \
-         is not open here (tenure::gpu::open opens one); the CPU (type 1) can be asked for",
-        have.device_id, have.device_type, asked.device_id, asked.device_type
+         is not open here; the CPU (type 1) can be asked for{}",
+        have.device_id, have.device_type, asked.device_id, asked.device_type,
+        Remedy::OpenAnyDevice.clause()
     )]
     Unreachable {
         /// Where it is.
@@ -132,4 +131,37 @@ pub enum Fault {
         /// Where it was wanted.
         asked: DlDevice,
     },
+}
+
+impl Fault {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Fault::Null
+            | Fault::Misplaced { .. }
+            | Fault::Version { .. }
+            | Fault::Dimensions { .. }
+            | Fault::NoShape { .. }
+            | Fault::Dimension { .. }
+            | Fault::Stride { .. }
+            | Fault::NoData { .. }
+            | Fault::Address { .. }
+            | Fault::Padded { .. }
+            | Fault::Device { .. }
+            | Fault::NoAddress { .. }
+            | Fault::ReadOnlyUnversioned
+            | Fault::CopyNeeded { .. }
+            | Fault::CopyForbidden { .. }
+            | Fault::Unreachable { .. } => ErrorKind::Unsupported,
+        }
+    }
+
+    /// What would help, where a call would.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Fault::ReadOnlyUnversioned => Some(Remedy::AskVersionedDlpack),
+            Fault::Unreachable { .. } => Some(Remedy::OpenAnyDevice),
+            _ => None,
+        }
+    }
 }

@@ -199,12 +199,12 @@ fn at_address(
         return Err(Fault::NoData { bytes }.into());
     }
     let (data, byte_offset) = (tensor.data.addr(), tensor.byte_offset);
-    let leaves = Fault::Address { data, byte_offset, bytes };
+    let leaves = || Fault::Address { at: Box::new((data, byte_offset)), bytes };
     let first = usize::try_from(byte_offset).ok().and_then(|offset| data.checked_add(offset));
     let lowest = first.and_then(|first| first.checked_sub(layout.offset()));
     let whole = lowest.filter(|lowest| lowest.checked_add(bytes).is_some());
     let address = whole.and_then(|lowest| NonNull::new(tensor.data.cast::<u8>().with_addr(lowest)));
-    let address = address.ok_or(leaves)?;
+    let address = address.ok_or_else(leaves)?;
     let align = dtype.align();
     if !address.addr().get().is_multiple_of(align) {
         return Err(Error::MisalignedAddress { dtype, align });
@@ -220,8 +220,8 @@ fn beside_handle(
     strides: Option<&[isize]>,
 ) -> Result<(NonNull<u8>, Layout)> {
     let (data, byte_offset) = (tensor.data.addr(), tensor.byte_offset);
-    let offset =
-        usize::try_from(byte_offset).map_err(|_| Fault::Address { data, byte_offset, bytes: 0 })?;
+    let offset = usize::try_from(byte_offset)
+        .map_err(|_| Fault::Address { at: Box::new((data, byte_offset)), bytes: 0 })?;
     let layout = match strides {
         Some(strides) => Layout::strided(dtype, shape, strides, offset)?,
         None => Layout::contiguous(dtype, shape)?.shifted(offset)?,

@@ -1,7 +1,8 @@
 //! Why a plan does not become memory, or a schedule does not run on it.
 
-use std::fmt;
+use std::{fmt, io};
 
+use tenure_layout::{ErrorKind, Remedy};
 use tenure_memory::TensorMemory;
 
 /// A buffer of the schedule and the tensor that was given for it.
@@ -144,6 +145,33 @@ impl RealizeError {
             _ => None,
         }
     }
+
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            RealizeError::Schedule(error) => error.kind(),
+            RealizeError::Arena { source, .. }
+            | RealizeError::View { source, .. }
+            | RealizeError::Place { source, .. } => source.kind(),
+            RealizeError::Count { .. }
+            | RealizeError::Length { .. }
+            | RealizeError::Taken { .. }
+            | RealizeError::Elsewhere { .. }
+            | RealizeError::Outside { .. }
+            | RealizeError::Mixed { .. } => ErrorKind::Invalid,
+        }
+    }
+
+    /// What would help, where a call would. The text of the [`source`](std::error::Error::source)
+    /// has it.
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.memory().and_then(tenure_memory::Error::remedy)
+    }
+
+    /// The operating system's answer, if it is one.
+    pub fn os_error(&self) -> Option<&io::Error> {
+        self.memory().and_then(tenure_memory::Error::os_error)
+    }
 }
 
 /// More are not named in a text.
@@ -197,4 +225,35 @@ pub enum ReplayError {
         #[source]
         source: tenure_memory::Error,
     },
+}
+
+impl ReplayError {
+    /// What the memory below answered, if that was the reason.
+    pub fn memory(&self) -> Option<&tenure_memory::Error> {
+        match self {
+            ReplayError::Buffers(error) => error.memory(),
+            ReplayError::Refused { source, .. } => Some(source),
+            ReplayError::Overwritten { .. } => None,
+        }
+    }
+
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            ReplayError::Buffers(error) => error.kind(),
+            ReplayError::Overwritten { .. } => ErrorKind::Damaged,
+            ReplayError::Refused { source, .. } => source.kind(),
+        }
+    }
+
+    /// What would help, where a call would. The text of the [`source`](std::error::Error::source)
+    /// has it.
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.memory().and_then(tenure_memory::Error::remedy)
+    }
+
+    /// The operating system's answer, if it is one.
+    pub fn os_error(&self) -> Option<&io::Error> {
+        self.memory().and_then(tenure_memory::Error::os_error)
+    }
 }

@@ -65,7 +65,9 @@ impl Description {
             [first, ..] if buffers.len() == planes => first,
             _ => {
                 let reason = MessageFault::Descriptors { found: buffers.len(), expected: planes };
-                return Err(tenure_memory::Error::Message { reason }.into());
+                return Err(
+                    tenure_memory::Error::from(tenure_memory::detail::Message { reason }).into()
+                );
             }
         };
         let mut tensor = match &self.image {
@@ -126,7 +128,7 @@ fn rebuild_image(
     // whose (first) image must be the one described.
     let refuse = || {
         let (shape, strides) = (layout.shape().into(), layout.strides().into());
-        Error::NotImageStrides { shape, strides, format: image.format }
+        Error::from(crate::detail::NotImageStrides { shape, strides, format: image.format })
     };
     let [buffer] = buffers else { return Err(refuse()) };
     let tensor = Tensor::from_buffer(buffer.clone(), layout.clone())?.with_format(image.format)?;

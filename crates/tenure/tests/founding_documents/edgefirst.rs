@@ -84,8 +84,8 @@ fn sharing_by_descriptor() {
 fn every_unix_has_the_calls() {
     use std::os::fd::{AsFd, OwnedFd};
     use tenure::PlaneDescriptor;
-    let _: fn(&Tensor<u8>) -> tenure::Result<OwnedFd> = Tensor::clone_fd;
-    let _: fn(&Tensor<u8>) -> tenure::Result<OwnedFd> = Tensor::dmabuf_clone;
+    let _: fn(&Tensor<u8>) -> tenure::tensor::Result<OwnedFd> = Tensor::clone_fd;
+    let _: fn(&Tensor<u8>) -> tenure::tensor::Result<OwnedFd> = Tensor::dmabuf_clone;
     let (input, output) = std::os::unix::net::UnixStream::pair().unwrap();
     // No memory at all is refused, wherever the call is.
     assert!(Tensor::<u8>::from_fd(&input, &[4], None).is_err());

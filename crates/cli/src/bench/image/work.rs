@@ -56,7 +56,7 @@ impl Work {
     }
 
     /// A frame with a picture in it: noise, which no branch predictor and no cache knows.
-    pub(super) fn frame(&self, seed: u32) -> tenure::Result<TensorDyn> {
+    pub(super) fn frame(&self, seed: u32) -> tenure::tensor::Result<TensorDyn> {
         let frame = image(self.from, self.source, DType::U8)?;
         let mut state = seed.wrapping_mul(2_654_435_761) | 1;
         for byte in frame.map()?.as_mut_slice() {
@@ -69,7 +69,7 @@ impl Work {
     }
 
     /// Where it goes.
-    pub(super) fn input(&self) -> tenure::Result<TensorDyn> {
+    pub(super) fn input(&self) -> tenure::tensor::Result<TensorDyn> {
         image(self.to, self.target, self.dtype)
     }
 }
@@ -78,7 +78,7 @@ fn image(
     (width, height): (usize, usize),
     format: PixelFormat,
     dtype: DType,
-) -> tenure::Result<TensorDyn> {
+) -> tenure::tensor::Result<TensorDyn> {
     let heap = Some(TensorMemory::Mem);
     TensorDyn::image(width, height, format, dtype, heap, Some("tenure-bench"))
 }

@@ -29,7 +29,7 @@ pub(super) struct Views {
 
 impl Ring {
     /// Frames in the memory named, filled once.
-    pub(super) fn new(memory: TensorMemory, size: Size) -> tenure::Result<Ring> {
+    pub(super) fn new(memory: TensorMemory, size: Size) -> tenure::tensor::Result<Ring> {
         let frames =
             (0..size.frames).map(|_| Views::new(memory, size)).collect::<Result<_, _>>()?;
         Ok(Ring { memory, size, frames, next: Cell::new(0) })
@@ -44,7 +44,7 @@ impl Ring {
 }
 
 impl Views {
-    fn new(memory: TensorMemory, size: Size) -> tenure::Result<Views> {
+    fn new(memory: TensorMemory, size: Size) -> tenure::tensor::Result<Views> {
         let frame = Tensor::<u8>::new(&size.frame.shape(), Some(memory), Some("tenure-bench"))?;
         frame.map()?.as_mut_slice().fill(1);
         let channels_first = frame.permute(&[2, 0, 1])?;

@@ -41,8 +41,8 @@ fn shape(frame: RawFrame) -> Result<(Spec, usize), Problem> {
     let RawFrame { format, size } = frame;
     let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };
     let (width, height) = (size.width as usize, size.height as usize);
-    let layout =
-        ImageLayout::new(width, height, format, dtype, None).map_err(tenure::Error::from)?;
+    let layout = ImageLayout::new(width, height, format, dtype, None)
+        .map_err(tenure::tensor::Error::from)?;
     Ok((Spec::image_of(width, height, format, dtype, None)?, layout.packed_bytes()))
 }
 

@@ -36,7 +36,7 @@ impl Source for Other {
             match self.subscriber.next(LOOK) {
                 Ok(None) => {}
                 // Its producer closed it: no frames come any more, and nothing is wrong.
-                Err(Error::Ended { dead: false, .. }) => return Ok(None),
+                Err(Error::Ended(end)) if !end.dead => return Ok(None),
                 Err(error) => return Err(error.into()),
                 Ok(Some(frame)) => {
                     let missed = frame.dropped();

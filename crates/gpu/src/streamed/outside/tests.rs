@@ -472,7 +472,7 @@ fn a_context_that_was_destroyed_is_a_lost_device() {
     let there = gpu.to(&here, TensorMemory::Device).unwrap();
     GONE.set(true);
     let fault = |error: tenure_tensor::Error| match error {
-        tenure_tensor::Error::Memory(Error::Device { fault, .. }) => fault,
+        tenure_tensor::Error::Memory(Error::Device(device)) => device.fault,
         other => panic!("{other:?}"),
     };
     assert_eq!(fault(here.copy_from(&there).unwrap_err()), DeviceFault::Lost);
@@ -486,7 +486,7 @@ fn a_context_that_was_destroyed_is_a_lost_device() {
 fn a_device_without_room_says_how_much_there_is() {
     let device = device(0, 10, DeviceVendor::Cuda);
     let full = |memory| match device.allocate(memory, 1 << 41) {
-        Err(Error::OutOfMemory { available, .. }) => available,
+        Err(Error::OutOfMemory(full)) => full.available,
         other => panic!("{other:?}"),
     };
     assert_eq!(full(TensorMemory::Device), Some(12_345));

@@ -325,9 +325,11 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Kernels> {
 pub(crate) fn named(name: Option<&str>) -> Result<&'static Kernels> {
     let wanted =
         |kernels: &&Kernels| name.is_none_or(|name| name.eq_ignore_ascii_case(kernels.name));
-    all().find(wanted).ok_or_else(|| Error::UnknownWord {
-        what: "instruction set of this processor",
-        word: name.unwrap_or_default().to_owned(),
-        known: all().map(|kernels| kernels.name).collect::<Vec<_>>().join(", "),
+    all().find(wanted).ok_or_else(|| {
+        Error::from(crate::detail::UnknownWord {
+            what: "instruction set of this processor",
+            word: name.unwrap_or_default().to_owned(),
+            known: all().map(|kernels| kernels.name).collect::<Vec<_>>().join(", "),
+        })
     })
 }

@@ -27,11 +27,14 @@ impl Threads {
     /// `None` for the threads that all processors share, one for each processor core.
     pub(crate) fn new(count: Option<usize>) -> Result<Threads> {
         match count {
-            Some(0) => Err(Error::Threads { threads: 0, reason: "at least 1 is needed".into() }),
+            Some(0) => Err(Error::from(crate::detail::Threads {
+                threads: 0,
+                reason: "at least 1 is needed".into(),
+            })),
             Some(1) => Ok(Threads::One),
-            Some(threads) => Crew::new(threads)
-                .map(Threads::Own)
-                .map_err(|error| Error::Threads { threads, reason: error.to_string() }),
+            Some(threads) => Crew::new(threads).map(Threads::Own).map_err(|error| {
+                Error::from(crate::detail::Threads { threads, reason: error.to_string() })
+            }),
             None => Ok(shared().map_or(Threads::One, Threads::Shared)),
         }
     }

@@ -84,9 +84,10 @@ impl Imports {
         let size = (SIDE, SIDE);
         let tried = Request::new(SIDE * SIDE * 4)
             .and_then(|request| allocate(Some(TensorMemory::Shm), &request))
-            .map_err(|error| error.to_string())
+            .map_err(|error| tenure_layout::Language::Plain.say(&error))
             .and_then(|raw| {
-                let fd = raw.descriptor().map_err(|error| error.to_string())?;
+                let fd =
+                    raw.descriptor().map_err(|error| tenure_layout::Language::Plain.say(&error))?;
                 let image = display.import(fd, (0, SIDE * 4), size)?;
                 let texture = gl.image_texture(&image);
                 display.forget(image);

@@ -48,7 +48,7 @@ impl Work {
 }
 
 fn refused(reason: String) -> Error {
-    Error::Engine { engine: "gl", reason }
+    Error::from(crate::detail::Engine { engine: "gl", reason })
 }
 
 /// A context and everything that is kept in it.

@@ -46,7 +46,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn refused(reason: impl Into<String>) -> Error {
     let why = Why::Refused { what: "OpenGL", reason: reason.into() };
-    Error::Unavailable { memory: TensorMemory::Pbo, why }
+    Error::from(tenure_memory::detail::Unavailable { memory: TensorMemory::Pbo, why })
 }
 
 const GONE: &str = "the image processor of this pixel buffer is gone, and its bytes with it";

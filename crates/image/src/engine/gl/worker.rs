@@ -284,7 +284,7 @@ fn settle(painter: &Painter, pending: &mut Vec<Pending>) {
 }
 
 fn gone() -> Error {
-    Error::Engine { engine: "gl", reason: "its processor is gone".to_owned() }
+    Error::from(crate::detail::Engine { engine: "gl", reason: "its processor is gone".to_owned() })
 }
 
 impl Done {

@@ -7,7 +7,7 @@ use crate::{Error, RawBuffer, Result, TensorMemory, Why};
 
 fn refuse<T>() -> Result<T> {
     let why = Why::NotOnThisSystem("named POSIX shared memory");
-    Err(Error::Unavailable { memory: TensorMemory::Shm, why })
+    Err(Error::from(crate::detail::Unavailable { memory: TensorMemory::Shm, why }))
 }
 
 pub(super) fn create(_name: &str) -> Result<OwnedFd> {
