@@ -19,8 +19,8 @@ impl Pictures {
     fn new() -> Pictures {
         let folder = Pictures(tempfile::tempdir().unwrap());
         let rgb = pattern(64, 36);
-        codec::save(&folder.path("in.png"), &rgb).unwrap();
-        codec::save(&folder.path("in.jpg"), &rgb).unwrap();
+        codec::save(folder.path("in.png"), &rgb).unwrap();
+        codec::save(folder.path("in.jpg"), &rgb).unwrap();
         let mut array = vec![];
         files::npy::write(&mut array, &rgb).unwrap();
         fs::write(folder.path("in.npy"), array).unwrap();
@@ -203,7 +203,7 @@ fn arrays_in_planes_come_back() {
 #[test]
 fn raw_frames_of_odd_sizes_come_back() {
     let folder = Pictures::new();
-    codec::save(&folder.path("odd.png"), &pattern(33, 17)).unwrap();
+    codec::save(folder.path("odd.png"), &pattern(33, 17)).unwrap();
     folder.convert("odd.png", "odd.raw", &["--format", "nv12"]);
     let frame = fs::read(folder.path("odd.raw")).unwrap();
     // Luma of 33 bytes a row, and chroma of 17 pairs: nothing between them.

@@ -167,7 +167,7 @@ fn from_a_camera_to_dma_memory() {
     let path = cameras().into_iter().find(|found| found.capture.is_ok()).unwrap().path;
     let mut camera = Camera::open(path).unwrap();
     camera.set_control("OSD Text Mode", 2).unwrap();
-    camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
+    camera.negotiate(Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     let mut stream = camera.stream().unwrap();
     let gl = processor(EngineKind::Gl, 1);
     // As most models want it, which no driver imports as pixels.

@@ -82,7 +82,7 @@ fn many_requests_together_are_refused_and_come_back() {
 fn what_a_pool_keeps_makes_room_for_what_it_needs() {
     child::alone("what_a_pool_keeps_makes_room_for_what_it_needs", || {
         let limits = tenure_memory::PoolLimits::new(usize::MAX, 64);
-        let pool = tenure_memory::Pool::new(&Mem).with_limits(limits);
+        let pool = tenure_memory::Pool::new(Mem).with_limits(limits);
         let most = most();
         let part = |share: u64| Request::new(usize::try_from(most / share).unwrap()).unwrap();
         // Classes are up to an eighth larger.

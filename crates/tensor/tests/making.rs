@@ -11,6 +11,8 @@ use tenure_tensor::{
 
 const MEM: Option<TensorMemory> = Some(TensorMemory::Mem);
 
+type Constructor = fn(&[usize], DType, Option<TensorMemory>, Option<&str>) -> Result<TensorDyn>;
+
 fn zeros<T: Element>(count: usize) -> Result<Tensor<T>> {
     Tensor::new(&[count], MEM, None)
 }
@@ -26,8 +28,7 @@ fn one_name_serves_both_kinds_in_every_form() {
     let alias = TensorDyn::new(&shape, DType::F32, MEM, None).unwrap();
     let spelled = Tensor::<Dyn>::new(&shape, DType::F32, MEM, None).unwrap();
     let bracketed = <TensorDyn>::new(&shape, DType::F32, MEM, None).unwrap();
-    let as_value: fn(&[usize], DType, Option<TensorMemory>, Option<&str>) -> Result<TensorDyn> =
-        TensorDyn::new;
+    let as_value: Constructor = TensorDyn::new;
     let by_value = as_value(&shape, DType::U8, MEM, None).unwrap();
     let picture: Tensor<u8> = Tensor::image(4, 2, PixelFormat::Grey, MEM, None).unwrap();
     let untyped = TensorDyn::image(4, 2, PixelFormat::Grey, DType::U8, MEM, None).unwrap();
@@ -55,7 +56,7 @@ fn a_builder_says_everything() {
         .unwrap();
     assert_eq!((image.row_stride(), image.name()), (Some(64), Some("frame")));
     assert_eq!(image.colour(), Some(Colour::HD));
-    assert_eq!(image.map_read().unwrap().as_slice().as_ptr().addr() % 4096, 0);
+    assert_eq!(image.map_span_read().unwrap().as_slice().as_ptr().addr() % 4096, 0);
     let again = TensorDyn::image_builder(6, 4, PixelFormat::Nv12, DType::U8).allocator(&any);
     assert_eq!(again.row_stride(None).build().unwrap().row_stride(), None);
     let batch = Tensor::<f32>::builder(&[2, 3, 4, 5]).format(PixelFormat::PlanarRgb).memory(MEM);

@@ -95,7 +95,7 @@ fn frames_are_captured_into_memory_of_every_source() {
 fn tensors_of_the_program_are_captured_into() {
     let _alone = alone();
     let mut camera = single();
-    let mode = camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
+    let mode = camera.negotiate(Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     let image = || {
         let stride = Some(mode.planes[0].row_stride);
         let memory = Some(TensorMemory::Dma);
@@ -136,7 +136,7 @@ fn tensors_of_the_program_are_captured_into() {
 fn tensors_that_do_not_fit_are_refused() {
     let _alone = alone();
     let mut camera = single();
-    let mode = camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
+    let mode = camera.negotiate(Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     let bytes = mode.planes[0].bytes;
     let new = |bytes: usize, memory| TensorDyn::new(&[bytes], DType::U8, Some(memory), None);
     let error = camera.stream_into(&[new(bytes, TensorMemory::Shm).unwrap()]).unwrap_err();
@@ -163,7 +163,7 @@ fn tensors_that_do_not_fit_are_refused() {
     let error = camera.stream_into(&fill(&pair)).unwrap_err().to_string();
     assert!(error.contains("not as many buffers"), "{error}");
     // Nothing is left behind that would keep the camera busy.
-    camera.negotiate(&Wanted::pixels(PixelFormat::Yuyv).size(320, 180)).unwrap();
+    camera.negotiate(Wanted::pixels(PixelFormat::Yuyv).size(320, 180)).unwrap();
     drop(take(&mut camera.stream().unwrap()));
 }
 
@@ -182,7 +182,7 @@ fn a_camera_that_needs_contiguous_memory_says_so() {
     let words = error.to_string();
     assert!(words.contains("may need contiguous memory"), "{words}");
     // Its own buffers serve.
-    camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
+    camera.negotiate(Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     check_planes(&take(&mut camera.stream().unwrap()));
 }
 

@@ -80,20 +80,20 @@ fn each_format_is_negotiated_and_captured() {
 fn what_a_camera_does_not_have_is_refused_with_what_it_has() {
     let _alone = alone();
     let mut camera = single();
-    let before = camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
-    let error = camera.negotiate(&Wanted::fourcc(FourCc::MJPG)).unwrap_err();
+    let before = camera.negotiate(Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
+    let error = camera.negotiate(Wanted::fourcc(FourCc::MJPG)).unwrap_err();
     assert!(
         matches!(&error, Error::NoFormat(it) if matches!(**it, tenure_camera::detail::NoFormat { ref has, .. } if has.len() > 5)),
         "{error}"
     );
     let words = error.to_string();
     assert!(words.contains("has no format MJPG; it has") && words.contains("NV12"), "{words}");
-    assert!(camera.negotiate(&Wanted::pixels(PixelFormat::PlanarRgb)).is_err());
+    assert!(camera.negotiate(Wanted::pixels(PixelFormat::PlanarRgb)).is_err());
     let odd = Wanted::pixels(PixelFormat::Nv12).size(641, 359);
     let error = camera.negotiate(&odd).unwrap_err().to_string();
     assert!(error.contains("641x359; the nearest are 640x360 (it lists 320x180"), "{error}");
     assert_eq!(camera.mode().unwrap(), before, "a refusal changes nothing");
-    let near = camera.negotiate(&odd.nearest_size()).unwrap();
+    let near = camera.negotiate(odd.nearest_size()).unwrap();
     assert_eq!((near.width, near.height), (640, 360));
 }
 
@@ -102,7 +102,7 @@ fn what_a_camera_does_not_have_is_refused_with_what_it_has() {
 fn nv12_has_the_bars_in_one_buffer() {
     let _alone = alone();
     let mut camera = single();
-    let mode = camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
+    let mode = camera.negotiate(Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     assert_eq!(mode.colour.unwrap().to_string(), "bt601 limited");
     let mut stream = camera.stream().unwrap();
     for _ in 0..3 {
@@ -130,7 +130,7 @@ fn nm12_has_the_bars_in_two_buffers() {
     }
     drop(stream);
     // The same camera, planes in one buffer.
-    camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
+    camera.negotiate(Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     let frame = take(&mut camera.stream().unwrap());
     assert!(!frame.is_multi_buffer());
     check_planes(&frame);
@@ -142,7 +142,7 @@ fn yuyv_grey_and_rgb_have_the_bars() {
     let _alone = alone();
     let mut camera = single();
     for format in [PixelFormat::Yuyv, PixelFormat::Grey, PixelFormat::Rgb, PixelFormat::Bgr] {
-        camera.negotiate(&Wanted::pixels(format).size(640, 360)).unwrap();
+        camera.negotiate(Wanted::pixels(format).size(640, 360)).unwrap();
         let frame = take(&mut camera.stream().unwrap());
         let full = frame.colour().unwrap().range == ColourRange::Full;
         assert_eq!(full, format != PixelFormat::Yuyv);
@@ -210,7 +210,7 @@ fn planes_in_buffers_of_their_own_may_start_anywhere() {
 fn what_is_no_format_of_ours_comes_as_bytes() {
     let _alone = alone();
     let mut camera = single();
-    let mode = camera.negotiate(&Wanted::fourcc(FourCc::new(b"RGBP")).size(640, 360)).unwrap();
+    let mode = camera.negotiate(Wanted::fourcc(FourCc::new(b"RGBP")).size(640, 360)).unwrap();
     assert_eq!((mode.pixels, mode.fourcc.to_string().as_str()), (None, "RGBP"));
     let mut stream = camera.stream().unwrap();
     let frame = take(&mut stream);

@@ -13,7 +13,7 @@ use crate::{SECOND, alone, check_planes, mappings, open_descriptors, single, tak
 fn a_frame_that_does_not_come_is_a_timeout() {
     let _alone = alone();
     let mut camera = single();
-    camera.negotiate(&Wanted::pixels(PixelFormat::Grey).size(320, 180).fps(1.0)).unwrap();
+    camera.negotiate(Wanted::pixels(PixelFormat::Grey).size(320, 180).fps(1.0)).unwrap();
     let mut stream = camera.stream().unwrap();
     // The first may come at once.
     let _ = stream.next(SECOND);
@@ -26,7 +26,7 @@ fn a_frame_that_does_not_come_is_a_timeout() {
     stream.pause().unwrap();
     assert!(matches!(stream.next(SECOND), Err(Error::Paused)));
     drop(stream);
-    camera.negotiate(&Wanted::any().fps(60.0)).unwrap();
+    camera.negotiate(Wanted::any().fps(60.0)).unwrap();
     let mut stream = camera.stream().unwrap();
     let frame = take(&mut stream);
     stream.pause().unwrap();
@@ -44,7 +44,7 @@ fn a_frame_that_does_not_come_is_a_timeout() {
 fn lost_and_damaged_frames_are_counted() {
     let _alone = alone();
     let mut camera = single();
-    camera.negotiate(&Wanted::pixels(PixelFormat::Grey).size(320, 180).fps(60.0)).unwrap();
+    camera.negotiate(Wanted::pixels(PixelFormat::Grey).size(320, 180).fps(60.0)).unwrap();
     camera.set_control("Percentage of Dropped Buffers", 50).unwrap();
     let mut stream = camera.stream().unwrap();
     let first = take(&mut stream).sequence();
@@ -104,7 +104,7 @@ fn what_is_no_camera_says_what_it_is() {
 fn a_stream_that_fails_can_be_made_anew() {
     let _alone = alone();
     let mut camera = single();
-    camera.negotiate(&Wanted::pixels(PixelFormat::Grey).size(320, 180).fps(60.0)).unwrap();
+    camera.negotiate(Wanted::pixels(PixelFormat::Grey).size(320, 180).fps(60.0)).unwrap();
     camera.set_control("Inject VIDIOC_STREAMON Error", 1).unwrap();
     let error = camera.stream().unwrap_err().to_string();
     assert!(error.contains("starting the stream failed"), "{error}");
@@ -130,7 +130,7 @@ fn a_stream_that_fails_can_be_made_anew() {
 fn zz_a_camera_that_is_unplugged_is_an_error() {
     let _alone = alone();
     let mut camera = single();
-    camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
+    camera.negotiate(Wanted::pixels(PixelFormat::Nv12).size(640, 360)).unwrap();
     let mut stream = camera.stream().unwrap();
     let frame = take(&mut stream);
     camera.set_control("Disconnect", 1).unwrap();

@@ -16,7 +16,7 @@ use crate::output;
 /// Captures, writes and tells.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut camera = Camera::open(&options.device).map_err(Problem::from)?;
-    let mode = camera.negotiate(&wanted(options)).map_err(Problem::from)?;
+    let mode = camera.negotiate(wanted(options)).map_err(Problem::from)?;
     let sorts = Sorts::of(mode.pixels, mode.fourcc, options.only)?;
     let folder = Folder::prepare(&options.output, options.frames, &sorts.endings(), options.force)?;
     let mut stream = camera.stream().map_err(Problem::from)?;

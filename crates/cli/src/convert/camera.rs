@@ -22,7 +22,7 @@ pub(super) fn frame(path: &Path) -> Result<TensorDyn, Problem> {
     use tenure::camera::{Camera, Error, Wanted};
     let taken = || -> Result<TensorDyn, Error> {
         let mut camera = Camera::open(path)?;
-        camera.negotiate(&Wanted::any())?;
+        camera.negotiate(Wanted::any())?;
         let mut stream = camera.stream()?;
         let frame = stream.next(Duration::from_secs(5))?;
         Ok(frame.to(Some(tenure::TensorMemory::Mem))?)

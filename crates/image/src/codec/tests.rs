@@ -213,11 +213,11 @@ fn saved_files_are_whole() {
     assert!(save(&path, &t).is_err());
     drop(map);
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    let error = save(&folder.path().join("a.gif"), &t).unwrap_err().to_string();
+    let error = save(folder.path().join("a.gif"), &t).unwrap_err().to_string();
     assert!(error.contains("a.gif") && error.contains(".png"), "{error}");
-    let error = save(&folder.path().join("none/a.png"), &t).unwrap_err().to_string();
+    let error = save(folder.path().join("none/a.png"), &t).unwrap_err().to_string();
     assert!(error.contains("none/a.png cannot be written"), "{error}");
-    let error = open_in(&folder.path().join("b.png"), None).unwrap_err().to_string();
+    let error = open_in(folder.path().join("b.png"), None).unwrap_err().to_string();
     assert!(error.contains("b.png cannot be read"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
 }
