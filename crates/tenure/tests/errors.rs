@@ -48,7 +48,7 @@ fn program(step: usize) -> tenure::Result<()> {
         #[cfg(feature = "files")]
         8 => drop(tenure::files::open("/no/such/file")?),
         #[cfg(feature = "codecs")]
-        9 => drop(tenure::image::codec::open("/no/such/file".as_ref())?),
+        9 => drop(tenure::image::codec::open("/no/such/file")?),
         #[cfg(feature = "models")]
         10 => drop(tenure::models::read("/no/such/file".as_ref(), &Default::default())?),
         #[cfg(all(feature = "stream", target_os = "linux"))]
