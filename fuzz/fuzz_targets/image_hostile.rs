@@ -148,7 +148,7 @@ fuzz_target!(|input: Input| {
     let one = memory(1);
     let other = if input.together { one.clone() } else { memory(2) };
     let Some(source) = input.source.over(&other) else { return };
-    let Some(mut target) = input.target.over(&one) else { return };
+    let Some(target) = input.target.over(&one) else { return };
     let before = (bytes(&one), bytes(&other));
     let answer = match input.copy {
         true => target.copy_from(&source).map_err(|error| error.to_string()),
