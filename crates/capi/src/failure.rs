@@ -53,7 +53,7 @@ impl<E: Into<tenure::Error>> From<E> for Failure {
 #[cfg(test)]
 mod tests {
     use tenure::memory::{Error, TensorMemory, detail};
-    use tenure::realize::RealizeError;
+    use tenure::realize::{self, RealizeError};
 
     use super::*;
 
@@ -63,7 +63,8 @@ mod tests {
         let (memory, available) = (TensorMemory::Mem, None);
         let full = detail::OutOfMemory { memory, bytes: 8, available, source: Some(cause()) };
         let source = Error::from(full);
-        let failure = Failure::from(RealizeError::Arena { arena: 1, bytes: 8, of: vec![], source });
+        let arena = realize::detail::Arena { arena: 1, bytes: 8, of: vec![], source };
+        let failure = Failure::from(RealizeError::from(arena));
         assert_eq!(failure.status, Status::OutOfMemory);
         let why = "was not allocated: mem: no room for 8 bytes: no pages";
         assert!(failure.text.ends_with(why), "{}", failure.text);

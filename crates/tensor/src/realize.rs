@@ -8,6 +8,7 @@
 //! allocated and no tensor is touched, and each gets memory of its own when it is used. Views have
 //! to be slices of their bases then.
 
+pub mod detail;
 mod error;
 mod replay;
 
@@ -147,13 +148,13 @@ fn own_allocators<'a>(
         let Some(own) = buffers[index].allocator() else { continue };
         let (before, chosen) = *first[arena].get_or_insert((index, own));
         if (own.memory(), own.space()) != (chosen.memory(), chosen.space()) {
-            return Err(RealizeError::Mixed {
+            return Err(RealizeError::from(detail::Mixed {
                 arena,
                 first: who(schedule, buffers, before),
                 memory: chosen.memory(),
                 second: who(schedule, buffers, index),
                 other: own.memory(),
-            });
+            }));
         }
     }
     Ok(first.into_iter().map(|chosen| chosen.map(|(_, allocator)| allocator)).collect())
@@ -172,7 +173,7 @@ fn allocate(
         make(arena).map_err(|source| {
             let inside = placements.iter().filter(|placement| placement.1 == arena);
             let of = inside.map(|&(index, ..)| who(schedule, buffers, index)).collect();
-            RealizeError::Arena { arena, bytes: plan.arenas[arena].bytes, of, source }
+            detail::Arena { arena, bytes: plan.arenas[arena].bytes, of, source }.into()
         })
     });
     made.collect()
@@ -186,11 +187,9 @@ fn place(
     arenas: Vec<Buffer>,
 ) -> Result<Vec<Buffer>, RealizeError> {
     let failed = |index, arena, offset| {
-        move |source| RealizeError::Place {
-            who: who(schedule, buffers, index),
-            arena,
-            offset,
-            source,
+        move |source| {
+            let who = who(schedule, buffers, index);
+            RealizeError::from(detail::Place { who, arena, offset, source })
         }
     };
     for &(index, arena, offset) in placements {
@@ -205,7 +204,7 @@ fn place(
             // A slice of its base follows it; its identity is the base's.
             if buffers[index].identity().id() != buffers[base].identity().id() {
                 let placed = buffers[index].place_in(buffers[base], start);
-                placed.map_err(|source| RealizeError::View {
+                placed.map_err(|source| detail::View {
                     who: who(schedule, buffers, index),
                     base: who(schedule, buffers, base),
                     offset: start,
@@ -218,7 +217,7 @@ fn place(
         let buffer = buffers[index];
         let there = arenas[arena].slice(offset..offset + buffer.len());
         if buffer.place() != there.map_err(failed(index, arena, offset))?.place() {
-            return Err(RealizeError::Elsewhere { who: who(schedule, buffers, index) });
+            return Err(RealizeError::Elsewhere { who: Box::new(who(schedule, buffers, index)) });
         }
     }
     Ok(arenas)
@@ -244,13 +243,13 @@ fn check(schedule: &Schedule, plan: &Plan, buffers: &[&Buffer]) -> Result<Vec<To
     let expected = schedule.buffers.len();
     for (what, given) in [("the plan", plan.placements.len()), ("the list", buffers.len())] {
         if given != expected {
-            return Err(RealizeError::Count { what, given, expected });
+            return Err(detail::Count { what, given, expected }.into());
         }
     }
     let mut known = HashSet::new();
     let mut all = vec![];
     for (index, (spec, buffer)) in schedule.buffers.iter().zip(buffers).enumerate() {
-        let who = || who(schedule, buffers, index);
+        let who = || Box::new(who(schedule, buffers, index));
         if spec.view_of.is_some() {
             let base = buffers[base_of(schedule, index).0];
             let apart = buffer.identity().id() != base.identity().id();

@@ -23,7 +23,11 @@ fn errors_are_small() {
     #[cfg(feature = "image")]
     small::<tenure::image::Error>();
     #[cfg(feature = "plan")]
-    small::<tenure::plan::PlanError>();
+    {
+        small::<tenure::plan::PlanError>();
+        small::<tenure::realize::RealizeError>();
+        small::<tenure::realize::ReplayError>();
+    }
     #[cfg(feature = "gpu")]
     small::<tenure::gpu::BadIpc>();
     #[cfg(all(feature = "stream", target_os = "linux"))]

@@ -3,7 +3,9 @@
 use std::{fmt, io};
 
 use tenure_layout::{ErrorKind, Remedy};
-use tenure_memory::TensorMemory;
+use tenure_plan::ScheduleError;
+
+use super::detail;
 
 /// A buffer of the schedule and the tensor that was given for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,22 +32,15 @@ impl fmt::Display for Who {
 pub enum RealizeError {
     /// The schedule makes no sense.
     #[error(transparent)]
-    Schedule(#[from] tenure_plan::ScheduleError),
+    Schedule(Box<ScheduleError>),
     /// The plan, the schedule and the tensors are not of each other.
-    #[error("{what} has {given} buffers, the schedule has {expected}")]
-    Count {
-        /// What does not match.
-        what: &'static str,
-        /// How many it has.
-        given: usize,
-        /// How many the schedule has.
-        expected: usize,
-    },
+    #[error(transparent)]
+    Count(Box<detail::Count>),
     /// A tensor of another size than the schedule says.
     #[error("{who} has {given} bytes, the schedule says {expected}")]
     Length {
         /// Which one.
-        who: Who,
+        who: Box<Who>,
         /// Bytes it has.
         given: usize,
         /// Bytes it should have.
@@ -58,7 +53,7 @@ pub enum RealizeError {
     )]
     Taken {
         /// Which one.
-        who: Who,
+        who: Box<Who>,
         /// Whether it is another one's handle.
         twice: bool,
     },
@@ -66,82 +61,45 @@ pub enum RealizeError {
     #[error("{who} is a view that is not where the plan puts it: pass a slice of its base")]
     Elsewhere {
         /// Which one.
-        who: Who,
+        who: Box<Who>,
     },
     /// A plan that points outside its own arenas.
     #[error("the plan puts {who} into arena {arena}, which has no such bytes")]
     Outside {
         /// Which one.
-        who: Who,
+        who: Box<Who>,
         /// The arena.
         arena: usize,
     },
     /// Tensors of one arena that were to be made in different memories, so that there is no
     /// telling which the arena should be in.
-    #[error(
-        "arena {arena} is for {first} in {memory} and {second} in {other}: say which memory it is to \
-         be in"
-    )]
-    Mixed {
-        /// The arena.
-        arena: usize,
-        /// The first tensor in it.
-        first: Who,
-        /// Its memory.
-        memory: TensorMemory,
-        /// One that does not agree.
-        second: Who,
-        /// That one's memory.
-        other: TensorMemory,
-    },
+    #[error(transparent)]
+    Mixed(Box<detail::Mixed>),
     /// Memory for an arena was refused.
-    #[error("arena {arena} of {bytes} bytes, for {}, was not allocated", Them(.of))]
-    Arena {
-        /// The arena.
-        arena: usize,
-        /// Its size.
-        bytes: u64,
-        /// The tensors that are to be in it.
-        of: Vec<Who>,
-        /// Why.
-        #[source]
-        source: tenure_memory::Error,
-    },
+    #[error(transparent)]
+    Arena(Box<detail::Arena>),
     /// A tensor of its own for a view could not be placed in the tensor of its base.
-    #[error("{who} was not placed at byte {offset} of {base}, which it is a view of")]
-    View {
-        /// The view.
-        who: Who,
-        /// Its base.
-        base: Who,
-        /// Where in it.
-        offset: usize,
-        /// Why not.
-        #[source]
-        source: tenure_memory::Error,
-    },
+    #[error(transparent)]
+    View(Box<detail::View>),
     /// A tensor could not be placed in its arena.
-    #[error("{who} was not placed at byte {offset} of arena {arena}")]
-    Place {
-        /// Which one.
-        who: Who,
-        /// The arena.
-        arena: usize,
-        /// Where in it.
-        offset: usize,
-        /// Why not.
-        #[source]
-        source: tenure_memory::Error,
-    },
+    #[error(transparent)]
+    Place(Box<detail::Place>),
+}
+
+impl From<ScheduleError> for RealizeError {
+    #[cold]
+    fn from(error: ScheduleError) -> RealizeError {
+        RealizeError::Schedule(Box::new(error))
+    }
 }
 
 impl RealizeError {
     /// What the memory below answered, if that was the reason.
     pub fn memory(&self) -> Option<&tenure_memory::Error> {
         match self {
-            RealizeError::Arena { source, .. }
-            | RealizeError::View { source, .. }
-            | RealizeError::Place { source, .. } => Some(source),
+            RealizeError::Arena(arena) => Some(&arena.source),
+            RealizeError::View(view) => Some(&view.source),
+            RealizeError::Place(place) => Some(&place.source),
             _ => None,
         }
     }
@@ -150,15 +108,15 @@ impl RealizeError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             RealizeError::Schedule(error) => error.kind(),
-            RealizeError::Arena { source, .. }
-            | RealizeError::View { source, .. }
-            | RealizeError::Place { source, .. } => source.kind(),
-            RealizeError::Count { .. }
+            RealizeError::Arena(arena) => arena.source.kind(),
+            RealizeError::View(view) => view.source.kind(),
+            RealizeError::Place(place) => place.source.kind(),
+            RealizeError::Count(_)
             | RealizeError::Length { .. }
             | RealizeError::Taken { .. }
             | RealizeError::Elsewhere { .. }
             | RealizeError::Outside { .. }
-            | RealizeError::Mixed { .. } => ErrorKind::Invalid,
+            | RealizeError::Mixed(_) => ErrorKind::Invalid,
         }
     }
 
@@ -174,25 +132,6 @@ impl RealizeError {
     }
 }
 
-/// More are not named in a text.
-const NAMED: usize = 3;
-
-/// Some of many tensors, and how many more there are.
-struct Them<'a>(&'a [Who]);
-
-impl fmt::Display for Them<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, who) in self.0.iter().take(NAMED).enumerate() {
-            write!(f, "{}{who}", if index == 0 { "" } else { ", " })?;
-        }
-        match self.0.len() {
-            0 => write!(f, "no tensor"),
-            all if all > NAMED => write!(f, " and {} more", all - NAMED),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Why a schedule does not run on its tensors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -201,30 +140,11 @@ pub enum ReplayError {
     #[error(transparent)]
     Buffers(#[from] RealizeError),
     /// Bytes that are needed have been overwritten.
-    #[error("step {step:?} reads {who}: byte {byte} is {found}, {expected} was written")]
-    Overwritten {
-        /// The step's name.
-        step: String,
-        /// What it reads.
-        who: Who,
-        /// Which byte of it.
-        byte: usize,
-        /// What is there.
-        found: u8,
-        /// What should be there.
-        expected: u8,
-    },
+    #[error(transparent)]
+    Overwritten(Box<detail::Overwritten>),
     /// A tensor that cannot be used, because another one is.
-    #[error("step {step:?} cannot use {who}")]
-    Refused {
-        /// The step's name.
-        step: String,
-        /// What it would use.
-        who: Who,
-        /// Why not.
-        #[source]
-        source: tenure_memory::Error,
-    },
+    #[error(transparent)]
+    Refused(Box<detail::Refused>),
 }
 
 impl ReplayError {
@@ -232,8 +152,8 @@ impl ReplayError {
     pub fn memory(&self) -> Option<&tenure_memory::Error> {
         match self {
             ReplayError::Buffers(error) => error.memory(),
-            ReplayError::Refused { source, .. } => Some(source),
-            ReplayError::Overwritten { .. } => None,
+            ReplayError::Refused(refused) => Some(&refused.source),
+            ReplayError::Overwritten(_) => None,
         }
     }
 
@@ -241,8 +161,8 @@ impl ReplayError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             ReplayError::Buffers(error) => error.kind(),
-            ReplayError::Overwritten { .. } => ErrorKind::Damaged,
-            ReplayError::Refused { source, .. } => source.kind(),
+            ReplayError::Overwritten(_) => ErrorKind::Damaged,
+            ReplayError::Refused(refused) => refused.source.kind(),
         }
     }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use tenure_memory::{Buffer, Error, ReadGuard, WriteGuard};
 use tenure_plan::Schedule;
 
-use super::{RealizeError, ReplayError, base_of, lent, who};
+use super::{RealizeError, ReplayError, base_of, detail, lent, who};
 
 /// Runs every step in order. Steps of one level hold everything they read and write at the same
 /// time, as if they ran at once; what a step writes may lie where it has read, and nowhere else.
@@ -22,7 +22,8 @@ pub fn replay<B: AsRef<Buffer>>(schedule: &Schedule, tensors: &[B]) -> Result<()
     let expected = schedule.buffers.len();
     if buffers.len() != expected {
         let given = buffers.len();
-        return Err(RealizeError::Count { what: "the list", given, expected }.into());
+        let count = detail::Count { what: "the list", given, expected };
+        return Err(RealizeError::from(count).into());
     }
     let mut state = Replay::new(schedule, buffers)?;
     let mut from = 0;
@@ -102,7 +103,7 @@ impl<'a> Replay<'a> {
 
     fn refused(&self, step: &str, buffer: usize, source: Error) -> ReplayError {
         let who = who(self.schedule, self.buffers, buffer);
-        ReplayError::Refused { step: step.to_owned(), who, source }
+        detail::Refused { step: step.to_owned(), who, source }.into()
     }
 
     /// Notes that `step` is the last that wrote `range` of a buffer.
@@ -127,13 +128,13 @@ impl<'a> Replay<'a> {
             for at in from..to {
                 let (found, expected) = (bytes[at - start], pattern(*writer, base, at));
                 if found != expected {
-                    return Err(ReplayError::Overwritten {
+                    return Err(ReplayError::from(detail::Overwritten {
                         step: self.schedule.steps[step].name.clone(),
                         who: who(self.schedule, self.buffers, buffer),
                         byte: at - start,
                         found,
                         expected,
-                    });
+                    }));
                 }
             }
         }
