@@ -162,7 +162,7 @@ impl ImageLayout {
     ///
     /// ```
     /// use tenure_layout::{DType, ImageLayout, PixelFormat};
-    /// let rgb = |stride| ImageLayout::new(PixelFormat::Rgb, DType::U8, 100, 50, stride);
+    /// let rgb = |stride| ImageLayout::new(100, 50, PixelFormat::Rgb, DType::U8, stride);
     /// assert!(rgb(None)?.has_tight_rows() && rgb(Some(300))?.has_tight_rows());
     /// assert!(!rgb(Some(320))?.has_tight_rows());
     /// # Ok::<(), tenure_layout::Error>(())
@@ -178,7 +178,7 @@ impl ImageLayout {
     ///
     /// ```
     /// use tenure_layout::{DType, ImageLayout, PixelFormat};
-    /// let odd = ImageLayout::new(PixelFormat::I420, DType::U8, 1000, 600, None)?;
+    /// let odd = ImageLayout::new(1000, 600, PixelFormat::I420, DType::U8, None)?;
     /// assert_eq!((odd.row_stride(), odd.importable_stride()?), (1000, 1024));
     /// # Ok::<(), tenure_layout::Error>(())
     /// ```
