@@ -133,8 +133,7 @@ fn owners(image: &TensorDyn) -> Option<Vec<bool>> {
 }
 
 fn processor(threads: usize) -> ImageProcessor {
-    let config =
-        ImageProcessor::builder().engines(vec![EngineKind::Cpu]).threads(threads);
+    let config = ImageProcessor::builder().engines(vec![EngineKind::Cpu]).threads(threads);
     config.build().expect("an engine")
 }
 
@@ -148,7 +147,7 @@ fuzz_target!(|input: Input| {
     let one = memory(1);
     let other = if input.together { one.clone() } else { memory(2) };
     let Some(source) = input.source.over(&other) else { return };
-    let Some(mut target) = input.target.over(&one) else { return };
+    let Some(target) = input.target.over(&one) else { return };
     let before = (bytes(&one), bytes(&other));
     let answer = match input.copy {
         true => target.copy_from(&source).map_err(|error| error.to_string()),

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use tenure::dlpack::{ExportRequest, Exported, Legacy, Versioned};
 use tenure::memory::{Access, Hold, ReadGuard, WriteGuard};
 use tenure::{
-    Dyn, Error, Result, RowsMap, RowsRead, StridedMap, StridedRead, TensorDyn, TensorMap, TensorRead,
+    Dyn, Error, Result, RowsMap, RowsRead, StridedMap, StridedRead, TensorDyn, TensorMap,
+    TensorRead,
 };
 
 use super::ops::take;

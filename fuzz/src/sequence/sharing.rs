@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
-use tenure::{Result, Sharing, DynTensor, TensorDyn, TensorMemory};
+use tenure::{DynTensor, Result, Sharing, TensorDyn, TensorMemory};
 
 use super::{Held, World};
 use crate::shown::Shown;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tenure::memory::{Access, Allocator, Error as MemoryError, Pool, PoolLimits, kind};
-use tenure::{Error, Result, DynTensor, TensorDyn, TensorMemory};
+use tenure::{DynTensor, Error, Result, TensorDyn, TensorMemory};
 
 use super::ops::take;
 use super::{ELEMENTS, Expected, Held, PoolModel, TYPES, World};
@@ -43,7 +43,10 @@ impl World {
         let answer = match lazy {
             false => TensorDyn::builder(&shape, dtype).allocator(pool).build(),
             true => {
-                let tensor = TensorDyn::builder(&shape, dtype).allocator(&Arc::new(pool.clone())).lazy().build();
+                let tensor = TensorDyn::builder(&shape, dtype)
+                    .allocator(&Arc::new(pool.clone()))
+                    .lazy()
+                    .build();
                 let tensor = tensor.expect("no memory yet");
                 assert!(!tensor.buffer().is_placed() && pool.report() == before);
                 // A view that is made before there is memory follows it there.
