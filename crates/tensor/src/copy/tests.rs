@@ -108,7 +108,7 @@ fn rows_and_columns_are_exchanged() {
     fn check<T: Element + From<u8>>(rows: usize, columns: usize) {
         let from = Tensor::<T>::new(&[rows, columns], Some(TensorMemory::Mem), None).unwrap();
         for (n, element) in from.map().unwrap().as_mut_slice().iter_mut().enumerate() {
-            *element = T::from((n * 7 % 251) as u8).into();
+            *element = T::from((n * 7 % 251) as u8);
         }
         let to = Tensor::<T>::new(&[columns, rows], Some(TensorMemory::Mem), None).unwrap();
         to.copy_from(&from.permute(&[1, 0]).unwrap()).unwrap();
