@@ -2,14 +2,17 @@
 
 use std::error::Error;
 
-use tenure::memory::{Pool, kind};
-use tenure::{Tensor, TensorMemory};
+use tenure::{Pool, Tensor, TensorMemory};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let pool = Pool::new(kind::allocator(TensorMemory::Shm)?);
+    let pool = Pool::new(TensorMemory::Shm);
     for n in 0..100u8 {
-        let frame =
-            Tensor::<u8>::builder(&[1080, 1920, 4]).allocator(&pool).name("frame").build()?;
+        // The frame is written whole, so that nobody has to make its old bytes zero.
+        let frame = Tensor::<u8>::builder(&[1080, 1920, 4])
+            .pool(&pool)
+            .name("frame")
+            .without_zeroing()
+            .build()?;
         frame.map()?.as_mut_slice().fill(n);
     }
     let report = pool.report();

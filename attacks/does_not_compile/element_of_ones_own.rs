@@ -3,17 +3,11 @@
 
 use tenure::{DType, Element, ElementKind};
 
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Mine(&'static str);
 
-impl From<Mine> for u8 {
-    fn from(_: Mine) -> u8 {
-        0
-    }
-}
-
 impl ElementKind for Mine {
-    type Stored = u8;
+    type Stored = Mine;
     const KNOWN: Option<DType> = Some(DType::U8);
 }
 

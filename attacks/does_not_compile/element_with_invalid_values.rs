@@ -1,4 +1,4 @@
-//! Elements of which some bit patterns are invalid: a `char`, an enum, a non-zero number.
+//! Elements of which some bit patterns are invalid: a `char`, an enum, a non-zero number, a `bool`.
 #![forbid(unsafe_code)]
 
 use std::num::NonZeroU8;
@@ -9,4 +9,5 @@ fn main() {
     let _ = Tensor::<char>::new(&[16], Some(TensorMemory::Mem), None);
     let _ = Tensor::<NonZeroU8>::new(&[16], Some(TensorMemory::Mem), None);
     let _ = Tensor::<std::cmp::Ordering>::new(&[16], Some(TensorMemory::Mem), None);
+    let _ = Tensor::<bool>::new(&[16], Some(TensorMemory::Mem), None);
 }

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
-use tenure::{DType, PixelFormat, DynTensor, TensorDyn};
+use tenure::{DType, DynTensor, PixelFormat, TensorDyn};
 use tenure_bridge::packet::{Encoding, Head, LARGEST, Packet};
 use tenure_bridge::unpack;
 

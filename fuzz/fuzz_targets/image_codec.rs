@@ -22,8 +22,10 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(decoded) = codec::decode(bytes, heap) else { return };
     assert_eq!((decoded.width(), decoded.height()), (Some(head.width), Some(head.height)));
     let stride = head.width * head.format.channels() + 5;
-    let padded =
-        TensorDyn::image_builder(head.width, head.height, head.format, DType::U8).row_stride(stride).memory(heap).build();
+    let padded = TensorDyn::image_builder(head.width, head.height, head.format, DType::U8)
+        .row_stride(stride)
+        .memory(heap)
+        .build();
     let mut padded = padded.unwrap();
     codec::decode_into(bytes, &mut padded).unwrap();
     let tight = padded.to(heap).unwrap();

@@ -147,8 +147,7 @@ fuzz_target!(|input: Input| {
     let more = if input.is_large() { 365 } else { 0 };
     let Some((_, mut source)) = input.source.make(more, input.seed) else { return };
     source.set_colour(colour(input.colours[0]));
-    let (Some((_, expected)), Some((whole, result))) = (input.target(), input.target())
-    else {
+    let (Some((_, expected)), Some((whole, result))) = (input.target(), input.target()) else {
         return;
     };
     let Some(convert) = input.convert(&source, &result) else { return };

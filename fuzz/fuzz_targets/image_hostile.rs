@@ -133,8 +133,7 @@ fn owners(image: &TensorDyn) -> Option<Vec<bool>> {
 }
 
 fn processor(threads: usize) -> ImageProcessor {
-    let config =
-        ImageProcessor::builder().engines(vec![EngineKind::Cpu]).threads(threads);
+    let config = ImageProcessor::builder().engines(vec![EngineKind::Cpu]).threads(threads);
     config.build().expect("an engine")
 }
 

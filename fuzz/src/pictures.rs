@@ -54,7 +54,11 @@ impl Picture {
         let padding = usize::from(self.padding % 40) * dtype.size().unwrap_or(1);
         let stride = (padding > 0).then(|| packed.row_stride() + padding);
         let memory = Some(TensorMemory::Mem);
-        let whole = TensorDyn::image_builder(width, height, format, dtype).row_stride(stride).memory(memory).build().ok()?;
+        let whole = TensorDyn::image_builder(width, height, format, dtype)
+            .row_stride(stride)
+            .memory(memory)
+            .build()
+            .ok()?;
         paint(&whole, seed);
         let image = if self.around.is_some() { whole.view(region).ok()? } else { whole.clone() };
         Some((whole, image))

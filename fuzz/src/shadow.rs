@@ -147,7 +147,8 @@ impl Shadow {
 
     /// The same for some bytes.
     pub(crate) fn expects_bytes(&self, access: Access, bytes: &Bytes) -> Expected {
-        let (writes, free) = (access.writes() && !bytes.span.is_empty(), self.is_free(access, bytes));
+        let (writes, free) =
+            (access.writes() && !bytes.span.is_empty(), self.is_free(access, bytes));
         if free == Some(false) || (writes && self.is_published()) {
             Expected::Refused
         } else if free.is_none() || (writes && self.lent.get()) {

@@ -1998,8 +1998,7 @@ tenure_status_t tenure_pool_new(tenure_memory_t memory,
                                 struct tenure_pool_t **pool);
 
 /**
- * A tensor from a pool. Its bytes hold what their last user left; they go back to the pool when
- * nobody has them any more.
+ * A tensor of zeros from a pool. Its bytes go back to the pool when nobody has them any more.
  *
  * # Safety
  * `pool` is null or a pool; the others are null or valid.

@@ -63,8 +63,7 @@ pub unsafe extern "C" fn tenure_pool_new(
     })
 }
 
-/// A tensor from a pool. Its bytes hold what their last user left; they go back to the pool when
-/// nobody has them any more.
+/// A tensor of zeros from a pool. Its bytes go back to the pool when nobody has them any more.
 ///
 /// # Safety
 /// `pool` is null or a pool; the others are null or valid.

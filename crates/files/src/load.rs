@@ -182,6 +182,10 @@ impl<'a> Load<'a> {
         let request = Request::new(plan.bytes)?.with_align(BLOCK)?;
         let name = self.file.path.file_name().and_then(|name| name.to_str());
         let request = request.with_name(name);
+        // Every byte of a tensor is read, so that only gaps between tensors have to be zero.
+        let used = entries.iter().fold(0_usize, |sum, entry| sum.saturating_add(entry.bytes()));
+        let gaps = used < plan.bytes;
+        let request = if gaps { request } else { request.without_zeroing() };
         let raw = match self.destination {
             Destination::Memory(memory) => allocate(memory, &request)?,
             Destination::Allocator(allocator) => allocator.allocate(&request)?,

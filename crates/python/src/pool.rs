@@ -60,7 +60,7 @@ impl Pool {
         }
     }
 
-    /// A tensor from the pool. Its elements are what their last user left.
+    /// A tensor of zeros from the pool.
     #[pyo3(signature = (shape, dtype=None, name=None))]
     #[pyo3(text_signature = "(self, shape, dtype='f32', name=None)")]
     fn tensor(

@@ -4,15 +4,15 @@
 //! inherent functions of one name, `Tensor::new(…)` could not tell which is meant. The compiler
 //! tries inherent functions first, and those of typed tensors are not for [`Dyn`].
 
-#[cfg(linux_like)]
+#[cfg(unix)]
 use std::os::fd::AsFd;
 
 use crate::{Dyn, Result, Tensor, TensorBuilder};
-#[cfg(linux_like)]
+#[cfg(unix)]
 use tenure_layout::Layout;
 use tenure_layout::{DType, PixelFormat};
 use tenure_memory::TensorMemory;
-#[cfg(linux_like)]
+#[cfg(unix)]
 use tenure_memory::{Protection, import};
 
 mod sealed {
@@ -76,7 +76,7 @@ pub trait DynTensor: sealed::Sealed + Sized {
     ///
     /// # Errors
     /// If the descriptor is closed, not memory, too short, or its memory can be taken away.
-    #[cfg(linux_like)]
+    #[cfg(unix)]
     fn from_fd(fd: impl AsFd, shape: &[usize], dtype: DType, name: Option<&str>) -> Result<Self>;
 }
 
@@ -114,7 +114,7 @@ impl DynTensor for Tensor<Dyn> {
         TensorBuilder::of_image(width, height, format, dtype)
     }
 
-    #[cfg(linux_like)]
+    #[cfg(unix)]
     fn from_fd(fd: impl AsFd, shape: &[usize], dtype: DType, name: Option<&str>) -> Result<Self> {
         let layout = Layout::contiguous(dtype, shape)?;
         let buffer = import(fd, layout.span().end, Protection::AsAllowed, name)?;

@@ -4,6 +4,8 @@ use tenure_layout::format::Arrangement;
 
 use crate::meta::Meta;
 use crate::{ElementKind, Result, Tensor};
+#[cfg(doc)]
+use crate::Error;
 
 mod guard;
 mod iter;

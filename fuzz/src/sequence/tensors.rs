@@ -43,7 +43,10 @@ impl World {
         let answer = match lazy {
             false => TensorDyn::builder(&shape, dtype).allocator(pool).build(),
             true => {
-                let tensor = TensorDyn::builder(&shape, dtype).allocator(&Arc::new(pool.clone())).lazy().build();
+                let tensor = TensorDyn::builder(&shape, dtype)
+                    .allocator(&Arc::new(pool.clone()))
+                    .lazy()
+                    .build();
                 let tensor = tensor.expect("no memory yet");
                 assert!(!tensor.buffer().is_placed() && pool.report() == before);
                 // A view that is made before there is memory follows it there.

@@ -104,7 +104,7 @@ fn pooled_frame(key: Key, ring: &Ring) -> Result<Case<Key>, Failure> {
     };
     let pool = Pool::new(kind::allocator(ring.memory)?).with_limits(limits);
     replacing(key, ring.size.frames, move || {
-        Ok(Tensor::<u8>::builder(&shape).allocator(&pool).build()?)
+        Ok(Tensor::<u8>::builder(&shape).allocator(&pool).without_zeroing().build()?)
     })
 }
 
