@@ -40,7 +40,7 @@ fn shape_and_elements_are_as_declared() {
     let mut publisher = stage.publisher("q").spec(spec.clone()).open().unwrap();
     let mut subscriber = stage.subscriber("q").open().unwrap();
     let words = refused(&mut publisher, &tensor(DType::F32, &[5]));
-    for part in ["`q`", "u8 [4]", "f32 [5]", "`initial_spec`"] {
+    for part in ["`q`", "u8 [4]", "f32 [5]", "initial_spec()"] {
         assert!(words.contains(part), "{words}");
     }
     refused(&mut publisher, &tensor(DType::U8, &[5]));

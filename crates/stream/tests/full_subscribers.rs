@@ -30,7 +30,7 @@ fn a_wait_that_cannot_end_is_an_error() {
     let refused = subscriber.next(Duration::MAX).unwrap_err();
     assert!(is_full(&refused), "{refused}");
     let words = refused.to_string();
-    for part in ["all 3 frames", "drop one", "`credits`", "`wait_when_full`"] {
+    for part in ["all 3 frames", "drop one", "credits()", "wait_when_full()"] {
         assert!(words.contains(part), "{words}");
     }
     assert!(is_full(&subscriber.frames().next().unwrap().unwrap_err()));

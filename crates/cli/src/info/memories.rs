@@ -192,7 +192,11 @@ mod tests {
     #[test]
     fn reasons_do_not_repeat_the_memory() {
         let error = kind::allocator(TensorMemory::Managed).err().unwrap();
-        assert_eq!(reason(&error), "managed memory belongs to a device: open one with tenure::gpu");
+        let rust = "managed memory belongs to a device: open one with tenure::gpu::open()";
+        assert_eq!(reason(&error), rust);
+        // The command opens devices itself.
+        let told = tenure::Language::Command.during(|| reason(&error));
+        assert_eq!(told, "managed memory belongs to a device");
         let source = Some(std::io::Error::other("no pages"));
         let (memory, available) = (TensorMemory::Shm, None);
         let error = Error::from(tenure::memory::detail::OutOfMemory {

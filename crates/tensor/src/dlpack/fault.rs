@@ -137,8 +137,8 @@ impl Fault {
     /// What sort of error it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Fault::Null
-            | Fault::Misplaced { .. }
+            Fault::Null => ErrorKind::Invalid,
+            Fault::Misplaced { .. }
             | Fault::Version { .. }
             | Fault::Dimensions { .. }
             | Fault::NoShape { .. }
