@@ -2,10 +2,10 @@
 
 use tenure_layout::format::Arrangement;
 
-use crate::meta::Meta;
-use crate::{ElementKind, Result, Tensor};
 #[cfg(doc)]
 use crate::Error;
+use crate::meta::Meta;
+use crate::{ElementKind, Result, Tensor};
 
 mod guard;
 mod iter;
