@@ -9,18 +9,24 @@ import pytest
 import tenure
 
 
-def test_busy_and_read_only_are_different():
-    tensor = tenure.Tensor((4,), "u8", memory="mem")
-    with tensor.map(), pytest.raises(tenure.BusyError):
-        tensor.map().__enter__()
+def test_busy_and_read_only_are_different(tmp_path):
+    os.chmod(tmp_path, 0o700)
+    publisher = tenure.Publisher("busy", (4,), "u8", directory=tmp_path)
+    subscriber = tenure.subscribe("busy", credits=1, directory=tmp_path)
+    publisher.publish(tenure.Tensor((4,), "u8", memory="shm"))
+    frame = subscriber.next(5)
+    with pytest.raises(tenure.BusyError):
+        subscriber.next()
+    with pytest.raises(tenure.ReadOnlyError, match=r"map_read\(\)"):
+        frame.tensor.map()
     frozen = numpy.zeros(4, dtype="u1")
     frozen.flags.writeable = False
-    shared = tenure.from_dlpack(frozen) if hasattr(frozen, "__dlpack__") else None
-    if shared is not None and shared.readonly:
-        with pytest.raises(tenure.ReadOnlyError, match=r"map_read\(\)"):
-            shared.map().__enter__()
-        with pytest.raises(tenure.ReadOnlyError):
-            shared.copy_from(tensor)
+    shared = tenure.from_dlpack(frozen)
+    assert shared.readonly
+    with pytest.raises(tenure.ReadOnlyError, match=r"map_read\(\)"):
+        shared.map()
+    with pytest.raises(tenure.ReadOnlyError):
+        shared.copy_from(tenure.Tensor((4,), "u8", memory="mem"))
 
 
 def test_classes_stay_what_they_were():
@@ -47,7 +53,7 @@ def failures(folder):
     heap = tenure.Tensor((4, 4), "u8", memory="mem")
     yield tenure.UnsupportedError, heap.fd
     yield ValueError, lambda: heap.plane(0)
-    yield OSError, lambda: tenure.Tensor((4,), memory="device")
+    yield OSError, lambda: tenure.Tensor((4,), memory="pbo")
     yield OSError, lambda: tenure.Tensor((4,), memory="file")
     yield tenure.NotFoundError, lambda: tenure.subscribe("nobody", directory=folder)
     noise = folder / "noise"
