@@ -10,7 +10,7 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
 use tenure::memory::share;
-use tenure::wire::Description;
+use tenure::tensor::wire::Description;
 use tenure::{Tensor, TensorDyn, TensorMemory};
 
 #[derive(Debug, Arbitrary)]

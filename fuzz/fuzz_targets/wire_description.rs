@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tenure::layout::{ImageLayout, Layout};
-use tenure::wire::Description;
+use tenure::tensor::wire::Description;
 
 fuzz_target!(|body: &[u8]| {
     let Ok(description) = Description::decode(body) else { return };

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
 use tenure::memory::share;
-use tenure::wire::Description;
+use tenure::tensor::wire::Description;
 use tenure::{DType, Layout, Tensor, TensorMemory, receive};
 
 fn explore(tensor: &Tensor<u8>) {

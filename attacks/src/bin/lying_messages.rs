@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
 use tenure::memory::{Error as MemoryError, MessageFault, share};
-use tenure::wire::{Description, Fault, ImageDescription};
+use tenure::tensor::wire::{Description, Fault, ImageDescription};
 use tenure::{DType, PixelFormat, Tensor, TensorDyn, TensorMemory, receive, tensor::Error};
 use tenure_attacks::{layout, memory, open_descriptors, refused};
 

@@ -21,7 +21,7 @@ use serde_json::json;
 use streams::Place;
 use tenure::DType;
 use tenure::stream::wire::{Answer, FrameHead, NO_COUNT, Request};
-use tenure::wire::Description;
+use tenure::tensor::wire::Description;
 
 use common::answer;
 

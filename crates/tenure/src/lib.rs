@@ -34,9 +34,11 @@
 //! ```
 
 mod error;
+pub mod prelude;
 
 pub use error::{Error, Result};
 
+// What is in the crates below, each under its own name.
 #[cfg(feature = "bridge")]
 pub use tenure_bridge as bridge;
 #[cfg(feature = "v4l2")]
@@ -48,7 +50,6 @@ pub use tenure_gpu as gpu;
 #[cfg(feature = "image")]
 pub use tenure_image as image;
 pub use tenure_layout as layout;
-pub use tenure_layout::{ErrorKind, Language, Remedy};
 pub use tenure_memory as memory;
 #[cfg(feature = "models")]
 pub use tenure_models as models;
@@ -58,6 +59,40 @@ pub use tenure_plan as plan;
 pub use tenure_stream as stream;
 /// The tensor crate, with its own [`Error`](tenure_tensor::Error): what tensors return.
 pub use tenure_tensor as tensor;
-pub use tenure_tensor::*;
+#[cfg(feature = "dlpack")]
+pub use tenure_tensor::dlpack;
+#[cfg(feature = "plan")]
+pub use tenure_tensor::realize;
 
-pub mod prelude;
+// Tensors, and the guards that give their elements.
+pub use tenure_tensor::{
+    Bool, Dyn, DynTensor, Element, ElementKind, Elements, RowsMap, RowsRead, SpanMap, SpanRead,
+    StridedMap, StridedRead, Tensor, TensorBuilder, TensorDyn, TensorMap, TensorRead, To,
+};
+// Copies of many tensors at once, and tensors to and from other processes.
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+pub use tenure_tensor::{Sharing, copy_all, copy_all_later, receive, send};
+
+// What the elements mean.
+pub use tenure_layout::{
+    Colour, ColourMatrix, ColourRange, DType, ImageLayout, Layout, PixelFormat, PlaneLayout,
+    Quantization, Region, ZeroPoints,
+};
+// What is wrong, and what to do about it.
+pub use tenure_layout::{ErrorKind, Language, Remedy};
+
+// Where the bytes live.
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+pub use tenure_memory::Fence;
+#[cfg(unix)]
+pub use tenure_memory::PlaneDescriptor;
+pub use tenure_memory::{
+    Allocator, Buffer, BufferIdentity, DeviceVendor, DlDevice, LogicalMemorySpace, Pool,
+    PoolLimits, PoolReport, Protection, RawBuffer, RawKind, Refusal, Request, TensorMemory,
+    WeakIdentity, Why,
+};
+
+// Crates whose types are part of this interface, in the versions it is built with.
+pub use half;
+#[cfg(feature = "ndarray")]
+pub use ndarray;
