@@ -2,7 +2,8 @@
 #![forbid(unsafe_code)]
 
 use tenure::RawBuffer;
-use tenure::memory::{Keep, WriteGuard};
+use tenure::memory::WriteGuard;
+use tenure::memory::backend::Keep;
 
 struct LetsGo(Option<RawBuffer>);
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use tenure_memory::Process;
+use tenure_memory::backend::Process;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::sample::{Sample, SampleKind};
 use zenoh::{Session, Wait};

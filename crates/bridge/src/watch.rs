@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::io::Errno;
-use tenure_memory::Process;
+use tenure_memory::backend::Process;
 
 use crate::bridge::spawn;
 

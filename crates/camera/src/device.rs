@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
-use tenure_memory::Process;
+use tenure_memory::backend::Process;
 
 use crate::kernel;
 use crate::kernel::structures::{CAPTURE, CAPTURE_PLANES, Capability, text};

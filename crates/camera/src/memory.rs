@@ -11,9 +11,9 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use tenure_memory::backend::{DeviceHold, ObjectKey};
 use tenure_memory::{
-    Access, Buffer, CpuAddress, DeviceHold, Error, ObjectKey, RawBuffer, RawMemory, Result,
-    TensorMemory,
+    Access, Buffer, CpuAddress, Error, RawBuffer, RawMemory, Result, TensorMemory,
 };
 
 use crate::kernel;

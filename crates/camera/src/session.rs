@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 use smallvec::SmallVec;
-use tenure_memory::{Allocator, Buffer, DeviceHold, Protection, Request, TensorMemory, import};
+use tenure_memory::backend::DeviceHold;
+use tenure_memory::{Allocator, Buffer, Protection, Request, TensorMemory, import};
 use tenure_tensor::TensorDyn;
 
 use crate::device::Device;

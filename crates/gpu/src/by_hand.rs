@@ -5,7 +5,8 @@
 use std::ptr::NonNull;
 use std::slice;
 
-use tenure_memory::{Carrier, Carry, Held, Source, TensorMemory};
+use tenure_memory::TensorMemory;
+use tenure_memory::backend::{Carrier, Carry, Held, Source};
 
 use crate::carry::Courier;
 use crate::device::Device;

@@ -5,10 +5,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
+use tenure_memory::backend::{After, Carrier, Carry, Held, Piece, Source};
 use tenure_memory::{
-    After, Allocator, Buffer, Carrier, Carry, DeviceFault, DeviceVendor, Fence, Held,
-    LogicalMemorySpace, Piece, Pool, PoolLimits, PoolReport, RawBuffer, Result, Source,
-    TensorMemory,
+    Allocator, Buffer, DeviceFault, DeviceVendor, Fence, LogicalMemorySpace, Pool, PoolLimits,
+    PoolReport, RawBuffer, Result, TensorMemory,
 };
 
 use crate::core::Core;

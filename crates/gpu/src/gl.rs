@@ -10,7 +10,8 @@ use std::fmt;
 use std::os::fd::{AsRawFd, IntoRawFd};
 use std::sync::Arc;
 
-use tenure_memory::{Access, DeviceFault, DeviceHold, Result};
+use tenure_memory::backend::DeviceHold;
+use tenure_memory::{Access, DeviceFault, Result};
 use tenure_tensor::{ElementKind, Tensor};
 
 use crate::Gpu;

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tenure_memory::backend::{Carrier, announce};
 use tenure_memory::{
-    Allocator, Carrier, DeviceFault, Fence, LogicalMemorySpace, Pool, PoolLimits, Result,
-    TensorMemory, announce,
+    Allocator, DeviceFault, Fence, LogicalMemorySpace, Pool, PoolLimits, Result, TensorMemory,
 };
 use tenure_tensor::{ElementKind, Tensor};
 
@@ -59,7 +59,7 @@ impl Gpu {
         self.core().properties()
     }
 
-    /// Which device this is in this process: [`tenure_memory::DevicePlace::device`] of its memory.
+    /// Which device this is in this process: [`tenure_memory::backend::DevicePlace::device`] of its memory.
     pub fn number(&self) -> u64 {
         self.courier.number()
     }

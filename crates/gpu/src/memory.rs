@@ -7,9 +7,10 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use rustix::fs::fstat;
+use tenure_memory::backend::{Carrier, DevicePlace, ObjectKey};
 use tenure_memory::{
-    Access, Allocator, Carrier, CpuAddress, DevicePlace, DeviceVendor, Error, LogicalMemorySpace,
-    ObjectKey, RawBuffer, RawMemory, Request, Result, TensorMemory,
+    Access, Allocator, CpuAddress, DeviceVendor, Error, LogicalMemorySpace, RawBuffer, RawMemory,
+    Request, Result, TensorMemory,
 };
 
 use crate::carry::Courier;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use tenure_memory::DevicePlace;
+use tenure_memory::backend::DevicePlace;
 
 use crate::core::Core;
 use crate::device::{Device, release};

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_memory::{
-    Access, Buffer, DeviceFault, DeviceHold, DevicePlace, Hold, Result, TensorMemory,
-};
+use tenure_memory::backend::{DeviceHold, DevicePlace};
+use tenure_memory::{Access, Buffer, DeviceFault, Hold, Result, TensorMemory};
 
 use crate::Gpu;
 use crate::carry::Courier;

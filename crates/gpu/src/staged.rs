@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tenure_memory::{Access, Allocator, Buffer, DeviceFault, Held, Hold, Piece, Request, Result};
+use tenure_memory::backend::{Held, Piece};
+use tenure_memory::{Access, Allocator, Buffer, DeviceFault, Hold, Request, Result};
 
 use crate::carry::{Courier, Tasks, copy, run};
 use crate::device::{Device, Work};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::thread;
 
-use tenure_memory::{After, Carry, Error, Result, Signal};
+use tenure_memory::backend::{After, Carry};
+use tenure_memory::{Error, Result, Signal};
 
 use crate::carry::Courier;
 use crate::device::{Device, Properties, Work};

@@ -90,7 +90,8 @@ fn arenas_of_a_plan_are_memory_of_a_device() {
     // The ledger keeps uses of it apart at one time.
     let raw = std::sync::Arc::clone(buffers[1].raw().unwrap());
     let range = buffers[1].range_in_raw(0..8192).unwrap();
-    let _kernel = tenure_memory::DeviceHold::over(raw, Access::KernelWrite, range).unwrap();
+    let _kernel =
+        tenure_memory::backend::DeviceHold::over(raw, Access::KernelWrite, range).unwrap();
     assert!(third.copy_from(&numbers(&[4096])).is_err());
     assert!(buffers[1].raw().unwrap().carrier().is_some_and(|own| own.number() == gpu.number()));
 }

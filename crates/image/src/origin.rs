@@ -5,7 +5,7 @@
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Origin {
     #[cfg(linux_like)]
-    process: tenure_memory::Process,
+    process: tenure_memory::backend::Process,
     #[cfg(not(linux_like))]
     process: u32,
 }
@@ -14,7 +14,7 @@ impl Origin {
     /// This process.
     pub(crate) fn here() -> Origin {
         #[cfg(linux_like)]
-        return Origin { process: tenure_memory::Process::current() };
+        return Origin { process: tenure_memory::backend::Process::current() };
         #[cfg(not(linux_like))]
         return Origin { process: std::process::id() };
     }

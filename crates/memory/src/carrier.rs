@@ -10,9 +10,8 @@ use smallvec::{SmallVec, smallvec};
 
 #[cfg(linux_like)]
 use crate::Fence;
-use crate::{
-    Allocator, Buffer, DeviceHold, DeviceVendor, Error, Hold, LogicalMemorySpace, RawBuffer, Result,
-};
+use crate::backend::DeviceHold;
+use crate::{Allocator, Buffer, DeviceVendor, Error, Hold, LogicalMemorySpace, RawBuffer, Result};
 
 /// What is done when the bytes have arrived, before anybody is told.
 pub type After = Box<dyn FnOnce() + Send>;

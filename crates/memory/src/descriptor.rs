@@ -5,7 +5,8 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{self, FileType, OFlags, SealFlags};
 use rustix::io::Errno;
 
-use crate::{Error, ObjectKey, Result};
+use crate::backend::ObjectKey;
+use crate::{Error, Result};
 
 /// `f_type` of a DMA-BUF.
 const DMA_BUF_MAGIC: u64 = 0x444d_4142;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rustix::fs::{self, Mode, OFlags, SealFlags};
 
+use crate::backend::ObjectKey;
 use crate::bus::Watch;
 use crate::descriptor::{Inspected, Object, addressable, huge_page, inspect, object_key};
 use crate::duplicate::duplicate;
@@ -16,7 +17,7 @@ use crate::kind::dma::DmaBuf;
 use crate::kind::file::Mapped;
 use crate::kind::shm::Shared;
 use crate::mapping::Mapping;
-use crate::{Buffer, Error, ObjectKey, Protection, RawBuffer, Result, TensorMemory, registry};
+use crate::{Buffer, Error, Protection, RawBuffer, Result, TensorMemory, registry};
 
 /// What memory a descriptor stands for, without mapping it: memory files are
 /// [`TensorMemory::Shm`], regular files [`TensorMemory::File`], DMA-BUFs [`TensorMemory::Dma`].

@@ -27,6 +27,7 @@
 
 mod allocator;
 mod available;
+pub mod backend;
 mod buffer;
 mod carrier;
 mod choose;
@@ -84,21 +85,18 @@ mod slot;
 pub use allocator::{ALIGNMENT, Allocator, CpuAccess, Request};
 pub use available::available_memory;
 pub use buffer::Buffer;
-pub use carrier::{After, Carrier, Carry, DevicePlace, Held, Piece, Source};
 pub use choose::{allocate, allocate_fitting, automatic};
-pub use device::DeviceHold;
 pub use error::{DeviceFault, Error, MessageFault, Refusal, Result, Why};
-pub use guard::{Hold, Keep, ReadGuard, ReadRows, RowIter, RowIterMut, WriteGuard, WriteRows};
+pub use guard::{Hold, ReadGuard, ReadRows, RowIter, RowIterMut, WriteGuard, WriteRows};
 pub use identity::{BufferIdentity, WeakIdentity};
 pub use ledger::Access;
 pub use place::Place;
 pub use pool::{Pool, PoolLimits, PoolReport};
 pub use protection::Protection;
 pub use raw::{CpuAddress, RawBuffer, RawKind, RawMemory};
-pub use registry::ObjectKey;
 pub use rows::Rows;
 pub use space::{DeviceVendor, DlDevice, LogicalMemorySpace};
-pub use spaces::{allocator_in, allocator_on, announce, carrier_for};
+pub use spaces::{allocator_in, allocator_on};
 pub use tensor_memory::TensorMemory;
 pub use tenure_layout::ErrorKind;
 pub use thread::prepare_thread;
@@ -106,15 +104,11 @@ pub use thread::prepare_thread;
 #[cfg(linux_like)]
 pub use bus::ensure_sigbus_handler;
 #[cfg(linux_like)]
-pub use cached::copy_from_cache;
-#[cfg(linux_like)]
 pub use fence::{Fence, Signal};
 pub use import::open_file;
 #[cfg(unix)]
 pub use import::{import, recognise};
 #[cfg(unix)]
 pub use plane::PlaneDescriptor;
-#[cfg(linux_like)]
-pub use process::Process;
 #[cfg(linux_like)]
 pub use slot::SlotMemory;

@@ -12,12 +12,13 @@ use std::sync::atomic::AtomicBool;
 #[cfg(linux_like)]
 use std::os::fd::BorrowedFd;
 
+use crate::backend::{Carrier, DevicePlace, ObjectKey};
 use crate::identity::OwnIdentity;
 use crate::ledger::Ledger;
 use crate::pool::Home;
 use crate::{
-    Access, BufferIdentity, Carrier, DevicePlace, DeviceVendor, Error, LogicalMemorySpace,
-    ObjectKey, Refusal, Result, TensorMemory, registry, statistics,
+    Access, BufferIdentity, DeviceVendor, Error, LogicalMemorySpace, Refusal, Result, TensorMemory,
+    registry, statistics,
 };
 
 #[cfg(linux_like)]

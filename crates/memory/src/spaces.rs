@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::{Allocator, Carrier, DeviceVendor, Error, LogicalMemorySpace, RawBuffer, Result};
+use crate::backend::Carrier;
+use crate::{Allocator, DeviceVendor, Error, LogicalMemorySpace, RawBuffer, Result};
 
 /// Devices that are open, the first opened first.
 static OPEN: Mutex<Vec<Weak<dyn Carrier>>> = Mutex::new(vec![]);

@@ -5,8 +5,9 @@
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 
+use tenure_memory::backend::copy_from_cache;
 use tenure_memory::kind::shm::{open_named, remove_named};
-use tenure_memory::{Buffer, Error, Request, TensorMemory, copy_from_cache, kind, open_file};
+use tenure_memory::{Buffer, Error, Request, TensorMemory, kind, open_file};
 
 const END: u64 = 1 << 32;
 const NARROW: bool = usize::BITS == 32;

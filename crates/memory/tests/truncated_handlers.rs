@@ -245,10 +245,10 @@ fn new_memory_puts_the_handler_back() {
     survives("new_memory_puts_the_handler_back", || {
         let mut bytes = vec![1; 4 * PAGE];
         let file = file(4);
-        tenure_memory::copy_from_cache(file.as_file(), 0, &mut bytes).unwrap();
+        tenure_memory::backend::copy_from_cache(file.as_file(), 0, &mut bytes).unwrap();
         set_action(libc::SIG_DFL, 0);
         file.as_file().set_len(PAGE as u64).unwrap();
-        assert!(tenure_memory::copy_from_cache(file.as_file(), 0, &mut bytes).is_err());
+        assert!(tenure_memory::backend::copy_from_cache(file.as_file(), 0, &mut bytes).is_err());
     });
 }
 

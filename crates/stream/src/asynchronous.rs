@@ -7,7 +7,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use async_io::Async;
-use tenure_memory::Process;
+use tenure_memory::backend::Process;
 
 use crate::{Error, Frame, Result, Subscriber};
 

@@ -39,8 +39,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use smallvec::SmallVec;
+use tenure_memory::backend::Process;
 use tenure_memory::share::peer;
-use tenure_memory::{Fence, Process, RawBuffer, TensorMemory};
+use tenure_memory::{Fence, RawBuffer, TensorMemory};
 
 use self::client::{Client, Gone};
 use self::picture::Picture;

@@ -19,7 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tenure_memory::{Process, TensorMemory};
+use tenure_memory::TensorMemory;
+use tenure_memory::backend::Process;
 use tenure_tensor::{ElementKind, Tensor};
 
 use self::core::Core;

@@ -42,6 +42,7 @@ pub mod detail;
 mod dynamic;
 mod element;
 mod error;
+#[doc(hidden)]
 pub mod fields;
 mod handle;
 mod image;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tenure_layout::{Colour, ImageLayout, Layout, Quantization};
+use tenure_memory::backend::Keep;
 use tenure_memory::kind::foreign;
-use tenure_memory::{Buffer, Keep, RawBuffer};
+use tenure_memory::{Buffer, RawBuffer};
 
 use crate::handle::ViewId;
 use crate::{Element, ElementKind, Tensor, TensorDyn};

@@ -71,7 +71,7 @@ impl Warm {
 /// Copies out of the cache; false if the system cannot do it for this file.
 #[cfg(linux_like)]
 fn copy(source: &OpenFile, at: u64, into: &mut [u8]) -> Result<bool> {
-    match tenure_memory::copy_from_cache(&source.file, at, into) {
+    match tenure_memory::backend::copy_from_cache(&source.file, at, into) {
         Ok(()) => Ok(true),
         Err(tenure_memory::Error::Truncated) => Err(crate::Error::CutOff { at, had: source.size }),
         Err(_) => Ok(false),

@@ -111,7 +111,7 @@ impl OpenCl {
     }
 
     /// Where a block is for the device: what kernels are given, with
-    /// [`tenure_memory::DevicePlace::offset`] added.
+    /// [`tenure_memory::backend::DevicePlace::offset`] added.
     pub fn address_of(&self, block: u64) -> Option<Address> {
         self.blocks().get(&block).map(|known| known.address)
     }

@@ -161,7 +161,7 @@ impl Vulkan {
     }
 
     /// The Vulkan buffer of a block: what kernels are given, with
-    /// [`tenure_memory::DevicePlace::offset`].
+    /// [`tenure_memory::backend::DevicePlace::offset`].
     pub fn buffer_of(&self, block: u64) -> Option<vk::Buffer> {
         self.blocks().get(&block).map(|known| known.buffer)
     }

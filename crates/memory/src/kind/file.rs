@@ -12,12 +12,13 @@ use std::ptr::NonNull;
 use rustix::fs::{self, OFlags};
 use rustix::process;
 
+use crate::backend::ObjectKey;
 use crate::bus::{Watch, ensure_sigbus_handler};
 use crate::descriptor::still_has;
 use crate::kind::holes;
 use crate::kind::room::Claim;
 use crate::mapping::Mapping;
-use crate::{Access, CpuAddress, Error, ObjectKey, RawMemory, Result, TensorMemory};
+use crate::{Access, CpuAddress, Error, RawMemory, Result, TensorMemory};
 
 /// A file mapped for reading.
 pub(crate) struct Mapped {

@@ -13,8 +13,9 @@ use std::sync::atomic::AtomicU64;
 use rustix::fs;
 
 use super::room::{Claim, main_memory};
+use crate::backend::ObjectKey;
 use crate::descriptor::is_tmpfs;
-use crate::{Error, ObjectKey, Result};
+use crate::{Error, Result};
 
 /// The share of main memory that holes may take.
 const SHARE: u64 = 4;

@@ -10,9 +10,9 @@ use std::io;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use crate::backend::ObjectKey;
 use crate::{
-    Allocator, Buffer, CpuAddress, Error, ObjectKey, RawBuffer, RawMemory, Request, Result,
-    TensorMemory, Why,
+    Allocator, Buffer, CpuAddress, Error, RawBuffer, RawMemory, Request, Result, TensorMemory, Why,
 };
 
 type Handle = *mut c_void;

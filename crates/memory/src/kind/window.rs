@@ -8,9 +8,10 @@ use std::sync::Arc;
 #[cfg(linux_like)]
 use std::os::fd::BorrowedFd;
 
+use crate::backend::{Carrier, DevicePlace};
 use crate::{
-    Access, Carrier, CpuAddress, DevicePlace, DeviceVendor, LogicalMemorySpace, RawBuffer, RawKind,
-    RawMemory, Result, TensorMemory,
+    Access, CpuAddress, DeviceVendor, LogicalMemorySpace, RawBuffer, RawKind, RawMemory, Result,
+    TensorMemory,
 };
 
 /// What a window keeps until it is gone.

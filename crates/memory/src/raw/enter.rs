@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CpuAddress, RawBuffer};
+use crate::backend::{Carry, DeviceHold, Held, carrier_for};
 use crate::ledger::{Entry, Loan};
-use crate::{Access, Carry, DeviceHold, Error, Held, Result, Rows, carrier_for};
+use crate::{Access, Error, Result, Rows};
 
 impl RawBuffer {
     /// Enters an access in the ledger; the CPU is given nothing.

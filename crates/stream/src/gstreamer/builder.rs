@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenure_memory::Process;
+use tenure_memory::backend::Process;
 
 use super::{Error, Figures, Listener};
 use crate::Subscriber;

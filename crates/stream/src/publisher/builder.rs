@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use tenure_memory::TensorMemory;
+use tenure_memory::backend::Process;
 use tenure_memory::share::Peer;
-use tenure_memory::{Process, TensorMemory};
 
 use super::core::Core;
 use super::service::Door;

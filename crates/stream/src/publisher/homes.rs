@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use smallvec::SmallVec;
+use tenure_memory::backend::DeviceHold;
 use tenure_memory::{
-    Access, Allocator, Buffer, BufferIdentity, DeviceHold, Error as MemoryError, Fence, RawBuffer,
-    SlotMemory, TensorMemory, WeakIdentity, kind,
+    Access, Allocator, Buffer, BufferIdentity, Error as MemoryError, Fence, RawBuffer, SlotMemory,
+    TensorMemory, WeakIdentity, kind,
 };
 use tenure_tensor::wire::Description;
 use tenure_tensor::{Sharing, TensorDyn};

@@ -10,7 +10,8 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{Shutdown, shutdown};
-use tenure_memory::{Fence, Process};
+use tenure_memory::Fence;
+use tenure_memory::backend::Process;
 
 use super::budget::Charge;
 use super::count::Count;

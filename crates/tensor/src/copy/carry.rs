@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tenure_layout::{Axis, Layout, WalkPair};
-use tenure_memory::{
-    Access, After, Buffer, Carrier, Carry, DeviceHold, Held, Hold, Piece, carrier_for,
-};
+use tenure_memory::backend::{After, Carrier, Carry, DeviceHold, Held, Piece, carrier_for};
+use tenure_memory::{Access, Buffer, Hold};
 
 use super::kernel;
 use crate::Result;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use tenure_memory::{After, Allocator, Carrier, Carry, Fence};
+use tenure_memory::backend::{After, Carrier, Carry};
+use tenure_memory::{Allocator, Fence};
 
 use super::{To, carry};
 use crate::{ElementKind, Result, Tensor, TensorDyn};

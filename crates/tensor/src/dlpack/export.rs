@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
 use smallvec::SmallVec;
-use tenure_memory::{Access, DeviceHold, DlDevice, Hold};
+use tenure_memory::backend::DeviceHold;
+use tenure_memory::{Access, DlDevice, Hold};
 
 use super::ffi::{
     DLDataType, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use glow::Buffer;
 use smallvec::SmallVec;
-use tenure_memory::{Access, DeviceHold, RawBuffer, TensorMemory};
+use tenure_memory::backend::DeviceHold;
+use tenure_memory::{Access, RawBuffer, TensorMemory};
 use tenure_tensor::{PlaneLayout, TensorDyn};
 
 use super::obstacle::Obstacle;

@@ -8,9 +8,10 @@ use rustix::io::Errno;
 
 use super::request;
 use crate::allocator::CpuAccess;
+use crate::backend::ObjectKey;
 use crate::descriptor::object_key;
 use crate::mapping::Mapping;
-use crate::{Access, CpuAddress, Error, ObjectKey, RawMemory, Request, Result, TensorMemory};
+use crate::{Access, CpuAddress, Error, RawMemory, Request, Result, TensorMemory};
 
 /// A DMA-BUF, mapped for the CPU unless nobody asked for that.
 pub(crate) struct DmaBuf {

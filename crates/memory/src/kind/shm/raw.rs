@@ -7,13 +7,14 @@ use std::ptr::NonNull;
 use rustix::fs::{self, SealFlags};
 use rustix::io::Errno;
 
+use crate::backend::ObjectKey;
 use crate::bus::{Watch, ensure_sigbus_handler};
 use crate::descriptor::still_has;
 use crate::duplicate::duplicate;
 use crate::kind::holes;
 use crate::kind::room::Claim;
 use crate::mapping::Mapping;
-use crate::{Access, CpuAddress, Error, ObjectKey, RawMemory, Result, TensorMemory};
+use crate::{Access, CpuAddress, Error, RawMemory, Result, TensorMemory};
 
 /// A mapped memory file.
 pub(crate) struct Shared {
