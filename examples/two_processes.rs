@@ -1,4 +1,4 @@
-//! One tensor in two processes: sent by descriptor, read-only by order of the kernel.
+//! One tensor in two processes: sent by descriptor, as a sealed file of memory, mapped read-only.
 
 use std::error::Error;
 use std::os::unix::net::{UnixListener, UnixStream};
