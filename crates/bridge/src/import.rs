@@ -14,20 +14,15 @@ use tenure_stream::{Meta, Origin, Publisher, SlotReport, SlotState, Spec};
 use zenoh::bytes::ZBytes;
 use zenoh::sample::Sample;
 
-use crate::body::{Carried, unpack};
+use crate::body::{Carried, scratch, unpack};
 use crate::bridge::{Shown, locked};
 use crate::budget::{Budget, Share};
-use crate::packet::{Encoding, Fault, Head, LONGEST, Packet};
+use crate::packet::{Fault, Head, LONGEST, Packet};
 use crate::timing::{Timing, now};
 use crate::{ImportReport, ImportState, Result};
 
 /// How long to leave a name alone that could not be had.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
-/// Memory that a stream may have before anything is known about its sender.
-const UNEARNED: u64 = 16 << 20;
-/// Memory that it may have besides for each byte that was sent: so little data cannot become so much
-/// memory, and what compresses better only has to be sent for a while.
-const EARNED: u64 = 64;
 /// Credits of a stream, and slots besides them.
 const CREDITS: usize = 192;
 const OWN_SLOTS: usize = 2;
@@ -178,7 +173,7 @@ pub(crate) struct Import {
     pub(crate) shown: Shown<ImportReport>,
     /// The memory of the slots.
     pub(crate) share: Share,
-    /// Bytes that came so far.
+    /// Bytes that came for the stream here: it earns memory by them.
     pub(crate) came: u64,
 }
 
@@ -248,15 +243,17 @@ impl Import {
                 local.publisher.release_memory();
             }
             let held = local.as_ref().map_or(0, |local| local.publisher.stats().bytes());
-            self.share.count(held as u64);
+            self.share.count(held as u64, self.came);
             self.inbox.set_has_stream(local.is_some());
             self.note(source.as_deref(), local.as_mut());
         }
     }
 
     /// Ends the stream here, if there is one.
-    fn end(&self, local: &mut Option<Local>) {
+    fn end(&mut self, local: &mut Option<Local>) {
         if local.take().is_some() {
+            // The next one of this name may be somebody else's.
+            self.came = 0;
             locked(&self.shown).state = ImportState::Ended;
         }
     }
@@ -294,9 +291,9 @@ impl Import {
         };
         if local.as_ref().is_some_and(another) {
             *local = None;
-            self.share.count(0);
+            self.share.count(0, self.came);
         }
-        self.reserve(&head, &spec, local.as_ref())?;
+        self.reserve(&head, body.len(), &spec, local.as_ref())?;
         let stream = match local {
             Some(known) => known,
             none => none.insert(self.open(&head, source)?),
@@ -319,7 +316,13 @@ impl Import {
     }
 
     /// Takes the memory that a frame needs from what the bridge may have, before any is allocated.
-    fn reserve(&mut self, head: &Head, spec: &Spec, local: Option<&Local>) -> Result<()> {
+    fn reserve(
+        &mut self,
+        head: &Head,
+        body: usize,
+        spec: &Spec,
+        local: Option<&Local>,
+    ) -> Result<()> {
         let needed = spec.bytes() as u64;
         let stats = local.map(|local| local.publisher.stats());
         let held = stats.as_ref().map_or(0, |stats| stats.bytes() as u64);
@@ -328,13 +331,11 @@ impl Import {
         };
         let grows = !stats.is_some_and(|stats| stats.slots.iter().any(fits));
         let wanted = if grows { held.saturating_add(needed) } else { held };
-        let most = UNEARNED.saturating_add(self.came.saturating_mul(EARNED));
-        if grows && wanted > most {
-            return Err(Fault::Unearned { wanted, came: self.came, most }.into());
+        if grows {
+            let unearned = |most| Fault::Unearned { wanted, came: self.came, most };
+            self.share.borrow(wanted, self.came).map_err(unearned)?;
         }
-        // What is compressed may need as much again while it is unpacked.
-        let unpacking = if head.encoding == Encoding::Plain { 0 } else { needed };
-        Ok(self.share.resize(wanted.saturating_add(unpacking))?)
+        Ok(self.share.resize(wanted.saturating_add(scratch(head, body)))?)
     }
 
     /// The stream here, from this frame on.

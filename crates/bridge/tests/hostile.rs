@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use tenure_bridge::packet::{Encoding, Head, Packet};
-use tenure_bridge::{Compression, ImportState, pack};
+use tenure_bridge::{Compression, ImportReport, ImportState, pack};
 use tenure_stream::stat_in;
 use tenure_tensor::{DType, DynTensor, PixelFormat, TensorDyn};
 use zenoh::pubsub::Publisher;
@@ -119,6 +119,62 @@ fn memory_is_earned_by_sending() {
         shown().received > 0
     });
     assert!(sequence < 20, "{sequence}");
+}
+
+/// Names cost nothing: what has not been earned is lent once, to all streams together.
+#[test]
+fn little_data_under_many_names_becomes_little_memory() {
+    const UNEARNED: u64 = 64 << 20;
+    const EARNED: u64 = 64;
+    let two = Two::new();
+    let bridge = two.bridge_here().import("**").memory(4 << 30).open().unwrap();
+    let (packet, body) = bomb(12 << 20, 0);
+    // The second peer finds what the first one had.
+    for peer_name in ["first", "second"] {
+        let session = peer(&two);
+        let names: Vec<String> = (0..64).map(|at| format!("{peer_name}/{at}")).collect();
+        let offers: Vec<_> = names.iter().map(|name| offer(&session, name)).collect();
+        for (_, frames) in &offers {
+            frames.put(&body[..]).attachment(&packet[..]).wait().unwrap();
+        }
+        let answered = || {
+            let of_peer = |it: &ImportReport| it.name.starts_with(peer_name);
+            let all = bridge.report().imports.into_iter().filter(of_peer);
+            all.fold((0, 0), |sum, it| (sum.0 + it.received, sum.1 + it.refused))
+        };
+        until("all answers", || answered().0 + answered().1 == 64);
+        let (received, refused) = answered();
+        let memory = bridge.report().memory;
+        assert!(memory <= UNEARNED + EARNED * 64 * body.len() as u64, "{memory}");
+        // Each lacks three quarters of its frame, whoever came first has them.
+        let lacks = (12 << 20) - EARNED * body.len() as u64;
+        assert_eq!((received, refused), (UNEARNED / lacks, 64 - UNEARNED / lacks));
+        drop(offers);
+        session.close().wait().unwrap();
+        until("the memory", || bridge.report().memory == 0);
+    }
+}
+
+/// JPEG is decoded through memory of its own, which is several times that of the frame.
+#[test]
+fn what_decoding_takes_is_counted() {
+    let picture = TensorDyn::image(1024, 1024, PixelFormat::Nv12, DType::U8, None, None).unwrap();
+    let mut head = Head { incarnation: 1, ..Head::of(&picture).unwrap() };
+    let body = pack(&picture, &mut head, Compression::Jpeg { quality: 80 }).unwrap();
+    assert_eq!((head.encoding, head.bytes), (Encoding::Jpeg, 3 << 19));
+    let packet = Packet::Frame(Box::new(head)).encode();
+    for (limit, fits) in [(8 << 20, false), (16 << 20, true)] {
+        let two = Two::new();
+        let bridge = two.bridge_here().import("**").memory(limit).open().unwrap();
+        let session = peer(&two);
+        let (_token, frames) = offer(&session, "picture");
+        frames.put(&body[..]).attachment(&packet[..]).wait().unwrap();
+        let shown = || bridge.report().imports.remove(0);
+        until("an answer", || shown().received > 0 || shown().problem.is_some());
+        let problem = shown().problem.unwrap_or_default();
+        assert_eq!(shown().received > 0, fits, "{problem}");
+        assert_eq!(problem.contains("would exceed the bridge's memory"), !fits, "{problem}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tenure_layout::PixelFormat;
+use tenure_layout::{DType, PixelFormat};
 
 /// How the bytes of a frame are encoded, in V4L2's terms.
 ///
@@ -25,10 +25,23 @@ impl FourCc {
         FourCc(u32::from_le_bytes(*letters))
     }
 
-    /// What the code means, if it is one of our pixel formats.
+    /// What the code means, if it is one of our pixel formats. Samples of two bytes are little-endian
+    /// in V4L2, so that on a big-endian machine [`PixelFormat::P010`] is none of them: such frames come
+    /// as bytes.
     pub fn pixels(self) -> Option<PixelFormat> {
-        PixelFormat::from_v4l2_fourcc(self.0).ok()
+        self.pixels_in(cfg!(target_endian = "little"))
     }
+
+    /// What it means to a machine of this byte order.
+    fn pixels_in(self, little_endian: bool) -> Option<PixelFormat> {
+        let format = PixelFormat::from_v4l2_fourcc(self.0).ok()?;
+        (little_endian || dtype(format) == DType::U8).then_some(format)
+    }
+}
+
+/// The type of a camera's elements in this format.
+pub(crate) fn dtype(format: PixelFormat) -> DType {
+    if format == PixelFormat::P010 { DType::U16 } else { DType::U8 }
 }
 
 impl fmt::Display for FourCc {
@@ -65,6 +78,15 @@ impl std::str::FromStr for FourCc {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_samples_are_little_endian() {
+        let (p010, nv12) = (FourCc::new(b"P010"), FourCc::new(b"NM12"));
+        assert_eq!(p010.pixels_in(true), Some(PixelFormat::P010));
+        assert_eq!(p010.pixels_in(false), None);
+        assert_eq!(p010.pixels().is_some(), cfg!(target_endian = "little"));
+        assert_eq!(nv12.pixels_in(false), Some(PixelFormat::Nv12));
+    }
 
     #[test]
     fn words_go_both_ways() {

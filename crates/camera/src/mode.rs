@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::formats::{formats, sizes};
 use crate::kernel::structures::{FIELD_NONE, Format, Picture, StreamParameters, TIME_PER_FRAME};
 use crate::wanted::Ask;
-use crate::{Error, FourCc, Result, Wanted, kernel};
+use crate::{Error, FourCc, Result, Wanted, fourcc, kernel};
 
 /// One buffer of a frame, as the driver says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct Mode {
 impl Mode {
     /// The type of a frame's elements.
     pub fn dtype(&self) -> DType {
-        if self.pixels == Some(PixelFormat::P010) { DType::U16 } else { DType::U8 }
+        self.pixels.map_or(DType::U8, fourcc::dtype)
     }
 
     /// What the camera is set to.
@@ -157,6 +157,10 @@ fn choose(device: &Device, wanted: &Wanted, now: &Mode) -> Result<FourCc> {
             _ => Ok(now.fourcc),
         };
     };
+    // A code that does not mean these pixels on this machine.
+    if matches!(wanted.ask, Ask::Pixels(format) if main.pixels() != Some(format)) {
+        return refuse(device, main);
+    }
     let all = formats(device)?;
     if all.is_empty() || all.iter().any(|entry| entry.fourcc == main) {
         return Ok(main);

@@ -6,35 +6,43 @@
 #[cfg(unix)]
 pub(crate) mod pipe;
 
-use std::fs::{self, File, FileType, OpenOptions};
+use std::fs;
 use std::io::{self, ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::units;
 
 /// The largest picture or array file that is read whole.
 pub(crate) const MOST_PICTURE: u64 = 1 << 30;
+/// The most files of a folder that are looked at.
+const MOST_NAMES: usize = 1_000_000;
 
-/// Opens a regular file for reading; says how many bytes it has.
-///
-/// Never blocks: opening a FIFO would wait for a writer, and a command that listens for signals
-/// could not be ended meanwhile.
-pub(crate) fn open(path: &Path) -> io::Result<(File, u64)> {
-    // Looked at first: opening is an act on some devices.
-    check(fs::metadata(path)?.file_type())?;
-    let mut options = OpenOptions::new();
-    options.read(true);
-    without_waiting(&mut options);
-    let file = options.open(path)?;
-    // And again: the name may be of something else now.
-    let found = file.metadata()?;
-    check(found.file_type())?;
-    Ok((file, found.len()))
+pub(crate) use tenure::memory::regular::{check as check_path, open};
+
+/// The files of a folder that `pick` chooses by their paths, in the order of their names.
+pub(crate) fn files_of(folder: &Path, pick: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
+    files_of_at_most(folder, MOST_NAMES, pick)
 }
 
-/// Checks that a name is one of a regular file, for readers in other crates that open it by name.
-pub(crate) fn check_path(path: &Path) -> io::Result<()> {
-    check(fs::metadata(path)?.file_type())
+fn files_of_at_most(
+    folder: &Path,
+    most: usize,
+    pick: impl Fn(&Path) -> bool,
+) -> io::Result<Vec<PathBuf>> {
+    let mut files = vec![];
+    for (count, entry) in fs::read_dir(folder)?.enumerate() {
+        // Others are counted too: a folder without an end is read without one.
+        if count == most {
+            let text = format!("it must have at most {most} files, and has more");
+            return Err(io::Error::new(ErrorKind::FileTooLarge, text));
+        }
+        let path = entry?.path();
+        if pick(&path) && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// The content of a regular file of at most so many bytes.
@@ -74,45 +82,6 @@ fn too_large(size: Option<u64>, most: u64) -> io::Error {
     io::Error::new(ErrorKind::FileTooLarge, text)
 }
 
-fn check(kind: FileType) -> io::Result<()> {
-    if kind.is_file() {
-        return Ok(());
-    }
-    let text = format!("it is {}, and a regular file is needed", words(kind));
-    Err(io::Error::new(ErrorKind::InvalidInput, text))
-}
-
-#[cfg(unix)]
-fn without_waiting(options: &mut OpenOptions) {
-    use std::os::unix::fs::OpenOptionsExt;
-    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-    options.custom_flags(flags.bits().cast_signed());
-}
-
-#[cfg(not(unix))]
-fn without_waiting(_options: &mut OpenOptions) {}
-
-#[cfg(unix)]
-fn words(kind: FileType) -> &'static str {
-    use std::os::unix::fs::FileTypeExt;
-    if kind.is_dir() {
-        "a folder"
-    } else if kind.is_fifo() {
-        "a pipe"
-    } else if kind.is_socket() {
-        "a socket"
-    } else if kind.is_char_device() || kind.is_block_device() {
-        "a device"
-    } else {
-        "no file"
-    }
-}
-
-#[cfg(not(unix))]
-fn words(kind: FileType) -> &'static str {
-    if kind.is_dir() { "a folder" } else { "no file" }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,13 +101,19 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
-    fn devices_and_pipes_are_refused_without_waiting() {
+    fn a_folder_of_too_many_files_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("pipe");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).unwrap();
-        assert!(open(&path).unwrap_err().to_string().contains("it is a pipe"));
-        assert!(check_path(&path).is_err());
-        assert!(open(Path::new("/dev/zero")).unwrap_err().to_string().contains("it is a device"));
+        for name in ["c.png", "a.png", "b.txt"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        fs::create_dir(folder.path().join("d.png")).unwrap();
+        let pictures = |most| {
+            files_of_at_most(folder.path(), most, |path| path.extension() == Some("png".as_ref()))
+        };
+        let found = pictures(4).unwrap();
+        assert_eq!(found, ["a.png", "c.png"].map(|name| folder.path().join(name)));
+        let error = pictures(3).unwrap_err();
+        assert_eq!(error.to_string(), "it must have at most 3 files, and has more");
+        assert_eq!(files_of(folder.path(), |_| true).unwrap().len(), 3);
     }
 }

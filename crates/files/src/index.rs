@@ -21,6 +21,8 @@ const FILE_ENDING: &str = ".safetensors";
 const LONGEST: u64 = 100_000_000;
 /// More files than this no model has.
 const MOST_FILES: usize = 4096;
+/// In a folder with more files than this no index is looked for.
+const MOST_NAMES: usize = 1 << 16;
 
 /// What an index says; all else in it is passed over.
 #[derive(Debug, Deserialize)]
@@ -34,7 +36,7 @@ struct WeightMap(Vec<(String, String)>);
 
 /// Opens the folder's index, or its only safetensors file.
 pub(crate) fn open_folder(folder: &Path) -> Result<TensorFile> {
-    let names = names(folder).map_err(|error| error.at(folder))?;
+    let names = names(folder, MOST_NAMES).map_err(|error| error.at(folder))?;
     let ending = |ending| names.iter().filter(|name| name.ends_with(ending)).collect::<Vec<_>>();
     let (indices, files) = (ending(ENDING), ending(FILE_ENDING));
     match (&indices[..], &files[..]) {
@@ -48,9 +50,12 @@ pub(crate) fn open_folder(folder: &Path) -> Result<TensorFile> {
     }
 }
 
-fn names(folder: &Path) -> Result<Vec<String>> {
+fn names(folder: &Path, most: usize) -> Result<Vec<String>> {
     let mut names = vec![];
-    for entry in fs::read_dir(folder).map_err(Error::Open)? {
+    for (count, entry) in fs::read_dir(folder).map_err(Error::Open)?.enumerate() {
+        if count == most {
+            return Err(Error::NoIndex { found: format!("more than {most} files") });
+        }
         // A name that is no text is none of ours.
         if let Ok(name) = entry.map_err(Error::Open)?.file_name().into_string() {
             names.push(name);
@@ -150,5 +155,21 @@ impl<'de> Deserialize<'de> for WeightMap {
             }
         }
         from.deserialize_map(Names)
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_too_many_files_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a", "b", "c"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert_eq!(names(folder.path(), 3).unwrap().len(), 3);
+        let error = names(folder.path(), 2).unwrap_err();
+        assert!(error.to_string().contains("more than 2 files"), "{error}");
     }
 }

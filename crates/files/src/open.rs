@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tenure_tensor::{DType, Layout, TensorDyn, TensorMemory};
 
 use crate::catalogue::{Catalogue, Refused, detect};
+use crate::order::Order;
 use crate::shard::Shard;
 use crate::{Elements, Entry, Error, Format, Load, Result, index};
 
@@ -91,17 +92,17 @@ pub fn open_as(path: impl AsRef<Path>, format: Format) -> Result<TensorFile> {
     TensorFile::of(Shard::open(path.as_ref())?, Ok(format))
 }
 
-/// Opens any file as one tensor whose elements begin at byte `offset`, in the byte order of this
-/// machine: nothing in the file says another.
+/// Opens any file as one tensor whose elements begin at byte `offset`. They are little-endian, on
+/// every machine: nothing in the file says so, and `tenure stream tap` writes raw files so.
 ///
 /// ```
 /// use tenure_files::open_raw;
 /// use tenure_tensor::DType;
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("frames.yuv");
-/// std::fs::write(&path, [7; 8 + 2 * 6])?;
+/// std::fs::write(&path, [7, 0].repeat(4 + 6))?;
 /// let file = open_raw(&path, DType::U16, &[2, 3], 8)?;
-/// assert_eq!(file.tensor("frames")?.typed::<u16>()?.map_read()?.as_slice(), [0x0707; 6]);
+/// assert_eq!(file.tensor("frames")?.typed::<u16>()?.map_read()?.as_slice(), [7; 6]);
 /// assert!(open_raw(&path, DType::U16, &[2, 4], 8).unwrap_err().to_string().contains("16 bytes"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -125,7 +126,7 @@ pub fn open_raw(
         let what = format!("has {size} bytes: {bytes} bytes from byte {offset} are not there");
         Error::from(crate::detail::Damaged { format: Format::Raw.name(), what }).at(path)
     })?;
-    let (entries, format) = (vec![entry], Format::Raw);
+    let (entries, format) = (vec![entry.in_order(Order::Little)], Format::Raw);
     let catalogue = Catalogue { format, entries, metadata: vec![], refused: vec![] };
     Ok(TensorFile::assemble(path, vec![shard], catalogue))
 }

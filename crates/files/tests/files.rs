@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use tenure_files::{Direct, Error, Format, npy, open, open_as, safetensors};
+use tenure_files::{Direct, Error, Format, npy, open, open_as, open_raw, safetensors};
 use tenure_memory::{kind, open_file};
 use tenure_tensor::{DType, DynTensor, Pool, PoolLimits, Tensor, TensorDyn, TensorMemory};
 
@@ -230,6 +230,22 @@ fn raw_files_are_bytes() {
     );
     fs::write(&path, []).unwrap();
     assert!(open(&path).unwrap().tensor("frame").unwrap().is_empty());
+}
+
+/// On machines of either order: `tenure stream tap` writes them so.
+#[test]
+fn raw_files_are_little_endian() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("frame.raw");
+    fs::write(&path, [0xff, 0xff, 0x12, 0x34, 0x56, 0x78]).unwrap();
+    let file = open_raw(&path, DType::U16, &[2], 2).unwrap();
+    let values =
+        |tensor: TensorDyn| tensor.typed::<u16>().unwrap().map_read().unwrap().as_slice().to_vec();
+    assert_eq!(values(file.tensor("frame").unwrap()), [0x3412, 0x7856]);
+    let loaded = file.load().memory(TensorMemory::Mem).run().unwrap();
+    assert_eq!(values(loaded.tensor("frame").unwrap()), [0x3412, 0x7856]);
+    // A view of them is one only where nothing has to be turned around.
+    assert_eq!(file.view("frame").is_ok(), cfg!(target_endian = "little"));
 }
 
 #[test]

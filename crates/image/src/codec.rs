@@ -16,13 +16,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
 use tenure_files::whole::{self, Existing};
 use tenure_layout::{Colour, ColourRange, DType, PixelFormat};
-use tenure_memory::TensorMemory;
+use tenure_memory::{TensorMemory, regular};
 use tenure_tensor::{DynTensor, ElementKind, Tensor, TensorDyn};
 
 use crate::{Convert, EngineKind, Error, ImageProcessor, Result};
@@ -186,7 +185,7 @@ pub fn decode_into<E: ElementKind>(bytes: &[u8], destination: &mut Tensor<E>) ->
 /// ```
 ///
 /// # Errors
-/// As [`decode`], and if the file cannot be read.
+/// As [`decode`], and if the file cannot be read or is no regular file: a pipe is not waited for.
 #[doc(alias = "read_file")]
 pub fn open(path: impl AsRef<Path>) -> Result<TensorDyn> {
     open_in(path, None)
@@ -210,7 +209,7 @@ pub fn open_first(
 ) -> Result<(TensorDyn, bool)> {
     let path = path.as_ref();
     let failed = |cause| Error::from(crate::detail::Read { path: path.to_owned(), cause });
-    let file = File::open(path).map_err(failed)?;
+    let (file, _) = regular::open(path).map_err(failed)?;
     let mut bytes = vec![];
     // One byte more shows that there is more.
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;

@@ -138,3 +138,33 @@ fn a_fork_while_another_thread_makes_the_first_processor() {
         }
     });
 }
+
+/// The context stays behind with its thread.
+#[test]
+#[cfg(feature = "gl")]
+fn a_processor_on_opengl_goes_in_a_forked_process() {
+    child::alone("a_processor_on_opengl_goes_in_a_forked_process", || {
+        let engines = vec![tenure_image::EngineKind::Gl];
+        let mut kept = Some(ImageProcessor::builder().engines(engines).build().unwrap());
+        let source = source();
+        let expected = converted(kept.as_ref().unwrap(), &source);
+        let buffer = || {
+            let (format, memory) = (PixelFormat::Rgb, Some(TensorMemory::Pbo));
+            kept.as_ref().unwrap().create_image(320, 320, format, DType::U8, memory).unwrap()
+        };
+        let mut buffers = Some([buffer(), buffer()]);
+        // The child's are dropped before and after the processor.
+        in_child(|| {
+            let ([one, other], own) = (buffers.take().unwrap(), kept.take().unwrap());
+            drop(one);
+            let target = image(320, 320, PixelFormat::Rgb);
+            let error = own.convert(&source, &target, &Convert::new()).unwrap_err().to_string();
+            assert!(error.contains("forked off"), "{error}");
+            assert!(other.map().is_err());
+            drop(own);
+            drop(other);
+        });
+        assert_eq!(converted(kept.as_ref().unwrap(), &source), expected);
+        assert!(buffers.unwrap().iter().all(|buffer| buffer.map().is_ok()));
+    });
+}

@@ -45,6 +45,7 @@ mod pool;
 mod protection;
 mod raw;
 mod registry;
+pub mod regular;
 mod rows;
 mod space;
 mod spaces;

@@ -1,7 +1,6 @@
 //! Model files by path: which format, and the graph in it.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -58,23 +57,9 @@ enum Contents {
     TooMuch(&'static str, usize),
 }
 
-/// Opens a regular file, and says how long it is. Neither a pipe without a writer nor a device keeps
-/// anybody waiting.
-fn open(path: &Path) -> io::Result<(File, u64)> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
-    let file = options.open(path)?;
-    let about = file.metadata()?;
-    if !about.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    Ok((file, about.len()))
-}
-
 fn contents(path: &Path) -> io::Result<Contents> {
-    let (mut file, len) = open(path)?;
+    // Neither a pipe without a writer nor a device keeps anybody waiting.
+    let (mut file, len) = tenure_memory::regular::open(path)?;
     let mut start = Vec::new();
     file.by_ref().take(START).read_to_end(&mut start)?;
     // What is of no format needs no more of itself to say so.

@@ -7,7 +7,7 @@ use tenure_camera::{Camera, Error, Frame, FrameMemory, Wanted};
 use tenure_memory::kind::dma::Dma;
 use tenure_tensor::{DType, DynTensor, PixelFormat, TensorDyn};
 
-use crate::{alone, mappings, open_descriptors, path, single, take};
+use crate::{alone, child, fork, mappings, open_descriptors, path, single, take};
 
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
@@ -185,4 +185,39 @@ fn other_threads_may_drop_frames_while_the_stream_runs_and_goes() {
         }
     }
     assert_eq!(mappings(), 0);
+}
+
+#[test]
+#[ignore = "needs a camera: tests/vm/test"]
+fn what_a_forked_process_drops_the_camera_keeps() {
+    let _alone = alone();
+    child::alone("lifetime::what_a_forked_process_drops_the_camera_keeps", || {
+        for memory in [FrameMemory::Exported, FrameMemory::Mapped] {
+            let mut camera = single();
+            let wanted = Wanted::pixels(PixelFormat::Grey).size(320, 180).fps(60.0).memory(memory);
+            camera.negotiate(&wanted).unwrap();
+            let mut stream = camera.stream().unwrap();
+            let held = take(&mut stream);
+            let before = (open_descriptors(), mappings());
+            let mut everything = Some((camera, stream, held));
+            for _ in 0..2 {
+                let ended = fork::fork(|| {
+                    let (camera, stream, held) = everything.take().unwrap();
+                    // Neither stops the camera nor gives the buffer back to it.
+                    drop(held);
+                    drop(stream);
+                    drop(camera);
+                    0
+                });
+                assert!(ended.success(), "{ended}");
+            }
+            assert_eq!((open_descriptors(), mappings()), before);
+            let (_camera, mut stream, held) = everything.unwrap();
+            let value = held.map_read().unwrap().as_slice()[100];
+            for _ in 0..10 {
+                take(&mut stream);
+            }
+            assert_eq!(held.map_read().unwrap().as_slice()[100], value);
+        }
+    });
 }

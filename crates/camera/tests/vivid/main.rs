@@ -11,6 +11,10 @@ use std::time::Duration;
 
 use tenure_camera::{Camera, FourCc, Frame, Stream, cameras};
 
+#[path = "../../../memory/tests/common/child.rs"]
+mod child;
+#[path = "../../../memory/tests/common/fork.rs"]
+mod fork;
 mod lifetime;
 mod memory;
 mod pictures;

@@ -17,9 +17,9 @@ use super::report::Done;
 use super::target::Ending;
 use super::{Options, Problem, one};
 use crate::failure::Failure;
-use crate::output;
 use crate::page::{DIM, Mark, PLAIN, Page};
 use crate::progress::Progress;
+use crate::{input, output};
 
 /// What `tenure convert --json` prints of a folder. Fields are added, never renamed or removed.
 #[derive(Debug, Serialize)]
@@ -126,17 +126,11 @@ fn convert_all(
 /// The pictures of a folder by name, and the files that they become.
 fn pairs(from: &Path, to: &Path, ending: Ending) -> Result<Vec<Pair>, Problem> {
     let failed = |cause| Problem::Read { path: from.to_owned(), cause };
-    let mut names = vec![];
-    for entry in fs::read_dir(from).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.is_file() && matches!(Ending::of(&path), Ok(Ending::Png | Ending::Jpg)) {
-            names.push(path);
-        }
-    }
+    let picture = |path: &Path| matches!(Ending::of(path), Ok(Ending::Png | Ending::Jpg));
+    let names = input::files_of(from, picture).map_err(failed)?;
     if names.is_empty() {
         return Err(Problem::NoPictures(from.to_owned()));
     }
-    names.sort();
     let mut taken = BTreeMap::new();
     for input in names {
         let name = input.file_stem().unwrap_or_default().to_string_lossy();

@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -41,7 +41,8 @@ impl<F: Fn() -> bool> Pipe<F> {
         }
         let mut options = OpenOptions::new();
         options.read(true);
-        super::without_waiting(&mut options);
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        options.custom_flags(flags.bits().cast_signed());
         let file = options.open(path)?;
         if !file.metadata()?.file_type().is_fifo() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a pipe"));

@@ -1,11 +1,11 @@
 //! The ways to get bytes from a file into memory, each measured once in every round.
 
 use std::hint::black_box;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::Instant;
-use std::{fs, thread};
 
 use tenure::files::{self, TensorFile};
 use tenure::memory::{Buffer, Request, allocate, kind};
@@ -15,6 +15,7 @@ use super::evict::{evict, open_direct, read_at};
 use super::report::{Comparison, Way};
 use super::{Options, bytes, chosen};
 use crate::failure::Failure;
+use crate::input;
 use crate::inspect::wanted;
 use crate::machine::{Tree, room};
 use crate::progress::Progress;
@@ -76,8 +77,8 @@ fn check_room(bytes: u64, size: u64) -> Result<(), Failure> {
 /// Reads all files once, so that they are in the cache.
 fn warm(paths: &[PathBuf]) -> Result<(), Failure> {
     for path in paths {
-        let mut file = fs::File::open(path).map_err(read_failed)?;
-        io::copy(&mut file, &mut io::sink()).map_err(read_failed)?;
+        let (file, size) = input::open(path).map_err(read_failed)?;
+        io::copy(&mut file.take(size), &mut io::sink()).map_err(read_failed)?;
     }
     Ok(())
 }
@@ -114,7 +115,7 @@ impl Memory {
             "disk" => paths.iter().map(|path| read_disk(path)).sum(),
             "mmap" => touch(options),
             "read" => {
-                let read = |path: &PathBuf| fs::read(path).map(|all| black_box(all).len() as u64);
+                let read = |path: &PathBuf| read_whole(path).map(|all| black_box(all).len() as u64);
                 paths.iter().map(read).sum::<io::Result<u64>>().map_err(read_failed)
             }
             "load-new" => {
@@ -141,6 +142,15 @@ impl Memory {
         });
         Ok(from.as_bytes().len() as u64)
     }
+}
+
+/// Reads all of a file, as [`std::fs::read`] does, and not what is added meanwhile.
+fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let (file, size) = input::open(path)?;
+    let mut all = vec![];
+    all.try_reserve_exact(usize::try_from(size).unwrap_or(usize::MAX))?;
+    file.take(size).read_to_end(&mut all)?;
+    Ok(all)
 }
 
 /// Touches every page of the tensors where they are mapped.
@@ -179,4 +189,21 @@ fn read_disk(path: &Path) -> Result<u64, Failure> {
         readers.into_iter().try_for_each(|reader| reader.join().map_err(|_| gone())?)
     })?;
     Ok(size)
+}
+
+#[cfg(all(test, linux_like))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fifo_that_took_the_name_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        std::fs::write(&path, [7; 5000]).unwrap();
+        assert_eq!(read_whole(&path).unwrap(), [7; 5000]);
+        std::fs::remove_file(&path).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).unwrap();
+        assert!(read_whole(&path).is_err() && warm(std::slice::from_ref(&path)).is_err());
+        assert!(!evict(&path) && open_direct(&path).is_err());
+    }
 }

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use crate::input;
+
 /// Puts a file out of the cache; says whether it is.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn evict(path: &Path) -> bool {
     use rustix::fs::{Advice, fadvise, fsync};
-    let Ok(file) = std::fs::File::open(path) else { return false };
+    let Ok((file, _)) = input::open(path) else { return false };
     // What is not on the disk yet stays.
     if fsync(&file).is_err() || fadvise(&file, 0, None, Advice::DontNeed).is_err() {
         return false;
@@ -24,9 +27,10 @@ pub(super) fn evict(_path: &Path) -> bool {
 /// Opens a file for reads past the cache.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn open_direct(path: &Path) -> std::io::Result<std::fs::File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let flags = rustix::fs::OFlags::DIRECT.bits().cast_signed();
-    std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    let (file, _) = input::open(path)?;
+    fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::DIRECT)?;
+    Ok(file)
 }
 
 /// Reads from a position.

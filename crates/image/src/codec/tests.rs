@@ -223,6 +223,21 @@ fn saved_files_are_whole() {
 }
 
 #[test]
+#[cfg(linux_like)]
+fn pipes_and_devices_are_refused_without_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.png");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).unwrap();
+    let refused = |path: &Path| open(path).unwrap_err().to_string();
+    assert!(
+        refused(&path)
+            .ends_with("a.png cannot be read: it is a pipe, and a regular file is needed")
+    );
+    assert!(refused(Path::new("/dev/zero")).contains("it is a device"));
+    assert!(refused(folder.path()).contains("it is a folder"));
+}
+
+#[test]
 fn what_foreign_code_may_write_is_encoded_as_it_is() {
     // Rows with gaps, which the copy does not have.
     let t = picture(31, 17, PixelFormat::Rgb, Some(128));

@@ -1,7 +1,7 @@
 //! Shared memory on Windows: sections of the paging file, by name.
 //!
 //! A section lives for as long as some process has it open. Its size never changes, so that what
-//! is mapped stays. Type-checked, not run by this project; see the table of platforms.
+//! is mapped stays. Tested under Wine; see the table of platforms.
 #![expect(unsafe_code, reason = "calls Windows")]
 
 use std::ffi::c_void;

@@ -1,11 +1,9 @@
 //! Recordings that are read.
 
-use std::fs::{self, File, FileType, OpenOptions};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use tenure_tensor::TensorDyn;
 
 use super::{Entry, Error, FRAMES, INDEX, LONGEST_LINE};
@@ -27,21 +25,7 @@ pub struct Recording {
 
 /// Opens a regular file; says how many bytes it has. Does not wait, whatever has the name.
 fn open(path: &Path) -> Result<(File, u64), Error> {
-    let regular = |kind: FileType| match kind.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file")),
-    };
-    let open = || {
-        // Looked at first: opening is an act on some devices.
-        regular(fs::metadata(path)?.file_type())?;
-        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file =
-            OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-        let found = file.metadata()?;
-        regular(found.file_type())?;
-        Ok((file, found.len()))
-    };
-    open().map_err(|cause| Error::Read { path: path.to_owned(), cause })
+    tenure_memory::regular::open(path).map_err(|cause| Error::Read { path: path.to_owned(), cause })
 }
 
 impl Recording {

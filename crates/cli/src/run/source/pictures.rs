@@ -1,7 +1,6 @@
 //! Picture files: one that stays, or those of a folder in turn, each decoded straight into its slot.
 //! Videos of a folder are shown picture by picture.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use tenure::image::codec;
@@ -51,18 +50,9 @@ impl Pictures {
 /// The picture files of a folder, by name.
 fn pictures_of(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
     let failed = |cause| Problem::Read { path: folder.to_owned(), cause };
-    let mut files = vec![];
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.is_file() && (codec::FileFormat::of_name(&path).is_ok() || is_video(&path)) {
-            files.push(path);
-        }
-    }
-    if files.is_empty() {
-        return Err(Problem::NoPictures(folder.to_owned()));
-    }
-    files.sort();
-    Ok(files)
+    let shown = |path: &Path| codec::FileFormat::of_name(path).is_ok() || is_video(path);
+    let files = input::files_of(folder, shown).map_err(failed)?;
+    if files.is_empty() { Err(Problem::NoPictures(folder.to_owned())) } else { Ok(files) }
 }
 
 /// Whether a file is a video by its name.
