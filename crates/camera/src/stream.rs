@@ -32,6 +32,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// }
 /// # Ok::<(), tenure_camera::Error>(())
 /// ```
+#[must_use = "the camera stops when its stream is dropped"]
 pub struct Stream {
     session: Arc<Session>,
     mode: Mode,
