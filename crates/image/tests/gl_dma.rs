@@ -173,7 +173,7 @@ fn from_a_camera_to_dma_memory() {
     // As most models want it, which no driver imports as pixels.
     let rgb = image(320, 320, PixelFormat::Rgb);
     for _ in 0..8 {
-        let frame = stream.next(WAIT).unwrap();
+        let frame = stream.next(WAIT).unwrap().unwrap();
         assert_eq!(frame.memory(), TensorMemory::Dma);
         gl.convert(&*frame, &rgb, &letterbox()).unwrap();
         check(&*frame, &rgb);
