@@ -1287,7 +1287,8 @@ tenure_status_t tenure_device_image(const struct tenure_device_t *device,
                                     struct tenure_tensor_t **tensor);
 
 /**
- * A pool of memory of the device, limited as `tenure_pool_new` says. New memory is zeroed by the device, which takes time; memory from a pool is not.
+ * A pool of memory of the device, limited as `tenure_pool_new` says. Tensors from it are zero, as
+ * all new ones are: the device fills the memory that somebody had before.
  *
  * # Safety
  * `device` is null or a device; `pool` is null or valid.
@@ -1677,7 +1678,7 @@ void tenure_frame_release(struct tenure_frame_t *frame);
 const char *tenure_last_error(void);
 
 /**
- * An image; rows are `row_stride` bytes apart, or as near as possible for 0.
+ * An image of zeros; rows are `row_stride` bytes apart, or without padding for 0, in every memory.
  *
  * # Safety
  * Pointers are null or valid; `name` ends with a zero.
@@ -2453,8 +2454,7 @@ tenure_status_t tenure_spec_tensor(const size_t *shape,
                                    struct tenure_spec_t **spec);
 
 /**
- * Frames that are images, with rows `row_stride` bytes apart; 0 is the smallest that the memory
- * allows.
+ * Frames that are images, with rows `row_stride` bytes apart, or without padding for 0.
  *
  * # Safety
  * `spec` is null or valid.
