@@ -1450,6 +1450,19 @@ tenure_status_t tenure_tensor_from_dlpack_legacy(DLManagedTensor *managed,
  * # Safety
  * Handles are null or valid; `placement` is null or valid, and `fence` too.
  */
+tenure_status_t tenure_processor_convert_later(const struct tenure_processor_t *processor,
+                                               const struct tenure_tensor_t *source,
+                                               const struct tenure_tensor_t *destination,
+                                               const struct tenure_convert_t *convert,
+                                               struct tenure_placement_t *placement,
+                                               struct tenure_fence_t **fence);
+
+/**
+ * The name that `tenure_processor_convert_later` had before version 0.2; deprecated.
+ *
+ * # Safety
+ * As `tenure_processor_convert_later`.
+ */
 tenure_status_t tenure_processor_convert_async(const struct tenure_processor_t *processor,
                                                const struct tenure_tensor_t *source,
                                                const struct tenure_tensor_t *destination,

@@ -188,7 +188,7 @@ impl ImageProcessor {
     /// # Errors
     /// As [`ImageProcessor::convert`].
     #[cfg(linux_like)]
-    pub fn convert_async<S: ElementKind, D: ElementKind>(
+    pub fn convert_later<S: ElementKind, D: ElementKind>(
         &self,
         source: &Tensor<S>,
         destination: &Tensor<D>,

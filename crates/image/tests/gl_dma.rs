@@ -153,7 +153,7 @@ fn a_fence_holds_both_sides() {
     paint(&frame, 6, 1);
     let rgba = image(160, 160, PixelFormat::Rgba);
     for _ in 0..3 {
-        let (_, fence) = gl.convert_async(&frame, &rgba, &letterbox()).unwrap();
+        let (_, fence) = gl.convert_later(&frame, &rgba, &letterbox()).unwrap();
         assert!(fence.wait(Some(WAIT)).unwrap());
         // Nobody holds it any more, at once, and no device is at work.
         check(&frame, &rgba);
