@@ -1,5 +1,7 @@
 //! One row: the same task for us and for every rival.
 
+use std::fmt;
+
 use crate::Bench;
 use crate::table::{Line, Unit};
 
@@ -28,6 +30,16 @@ pub struct Row<'b, 'a> {
     below: usize,
     /// We come first, then the rivals.
     contestants: Vec<(&'static str, Contestant<'a>)>,
+}
+
+impl fmt::Debug for Row<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let contestants: Vec<_> = self.contestants.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Row")
+            .field("name", &self.name)
+            .field("contestants", &contestants)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'b, 'a> Row<'b, 'a> {

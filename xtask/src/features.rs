@@ -123,6 +123,27 @@ mod tests {
         assert_eq!(names(&facade).collect::<Vec<_>>(), ["stream"]);
     }
 
+    /// Whoever wants everything does not get a device for tests, and does not wait for Zenoh.
+    #[test]
+    fn full_is_all_that_is_not_apart() {
+        let metadata = Metadata::workspace(&cargo::root().unwrap().join("Cargo.toml")).unwrap();
+        let facade = metadata.members().find(|package| package.name == "tenure").unwrap();
+        let mut full = vec!["full"];
+        let mut at = 0;
+        while let Some(name) = full.get(at) {
+            for other in facade.features.get(*name).into_iter().flatten() {
+                if facade.features.contains_key(other) && !full.contains(&other.as_str()) {
+                    full.push(other);
+                }
+            }
+            at += 1;
+        }
+        // `v4l2` is `camera`.
+        let left: Vec<_> = names(facade).filter(|name| !full.contains(name)).collect();
+        assert_eq!(left, ["test-device", "v4l2"]);
+        assert_eq!(facade.features["v4l2"], ["camera"]);
+    }
+
     #[test]
     fn what_is_apart_exists() {
         let root = cargo::root().unwrap();

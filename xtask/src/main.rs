@@ -12,6 +12,8 @@ mod features;
 mod generated;
 mod licences;
 mod links;
+#[cfg(test)]
+mod published;
 mod unsafe_table;
 
 use std::process::ExitCode;

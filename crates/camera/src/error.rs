@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rustix::io::Errno;
 use tenure_layout::{ErrorKind, Remedy};
@@ -42,12 +41,6 @@ pub enum Error {
     BadFourCc {
         /// The letters.
         word: String,
-    },
-    /// No frame came in time.
-    #[error("no frame came within {after:?}")]
-    Timeout {
-        /// How long was waited.
-        after: Duration,
     },
     /// No frame came in time because the driver has no buffer to fill.
     #[error("no frame can come: all {held} buffers are held by the program; drop frames first")]
@@ -122,7 +115,6 @@ impl Error {
             Error::Layout(error) => error.kind(),
             Error::Busy(_) | Error::Starved { .. } => ErrorKind::Busy,
             Error::Unplugged { .. } => ErrorKind::Closed,
-            Error::Timeout { .. } => ErrorKind::NoAnswer,
             Error::NotACamera(_)
             | Error::NoFormat(_)
             | Error::NoSize(_)
@@ -166,11 +158,6 @@ impl Error {
     /// Whether another program has the camera, or this one all frames.
     pub fn is_busy(&self) -> bool {
         self.kind() == ErrorKind::Busy
-    }
-
-    /// Whether waiting longer could help.
-    pub fn is_timeout(&self) -> bool {
-        matches!(self, Error::Timeout { .. } | Error::Starved { .. })
     }
 
     /// Whether the camera is gone.

@@ -21,7 +21,7 @@ use crate::{Mode, Result};
 ///
 /// ```no_run
 /// # let mut stream = tenure_camera::Camera::open("/dev/video0")?.stream()?;
-/// let frame = stream.next(std::time::Duration::from_secs(1))?;
+/// let frame = stream.next(std::time::Duration::from_secs(1))?.ok_or("no frame came")?;
 /// let luma = frame.plane(0)?;
 /// drop(frame);
 /// // Still there: the view keeps the buffer from the driver.
@@ -32,9 +32,9 @@ use crate::{Mode, Result};
 pub struct Frame {
     tensor: TensorDyn,
     slot: usize,
-    sequence: u32,
+    sequence: u64,
     timestamp: Option<Duration>,
-    dropped: u32,
+    dropped: u64,
     damaged: bool,
 }
 
@@ -73,7 +73,7 @@ impl Frame {
         Ok(Frame {
             tensor,
             slot: buffer.index(),
-            sequence: buffer.sequence(),
+            sequence: buffer.sequence().into(),
             timestamp: buffer.timestamp(),
             dropped: 0,
             damaged,
@@ -90,8 +90,9 @@ impl Frame {
         self.tensor
     }
 
-    /// The driver's number of the frame.
-    pub fn sequence(&self) -> u32 {
+    /// The number of the frame: the driver's, counted on where its 32 bits end. After
+    /// [`Stream::pause`](crate::Stream::pause) it is as the driver begins anew.
+    pub fn sequence(&self) -> u64 {
         self.sequence
     }
 
@@ -101,7 +102,7 @@ impl Frame {
     }
 
     /// Frames lost between the one before and this one.
-    pub fn dropped(&self) -> u32 {
+    pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
@@ -115,8 +116,9 @@ impl Frame {
         self.slot
     }
 
-    pub(crate) fn set_dropped(&mut self, dropped: u32) {
-        self.dropped = dropped;
+    /// What its stream counted.
+    pub(crate) fn set_counted(&mut self, (sequence, dropped): (u64, u64)) {
+        (self.sequence, self.dropped) = (sequence, dropped);
     }
 }
 

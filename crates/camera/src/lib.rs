@@ -15,8 +15,8 @@
 //! let mode = camera.negotiate(&Wanted::pixels(PixelFormat::Nv12).size(1280, 720).fps(30.0))?;
 //! println!("{mode}");
 //! let mut stream = camera.stream()?;
-//! for _ in 0..100 {
-//!     let frame = stream.next(Duration::from_secs(1))?;
+//! // Until none comes for a second.
+//! while let Some(frame) = stream.next(Duration::from_secs(1))? {
 //!     // A frame is a tensor: format, stride and colour are what the driver says.
 //!     let luma = frame.plane(0)?;
 //!     println!("{} at {:?}: {}", frame.sequence(), frame.timestamp(), luma.map_rows_read()?[0][0]);
@@ -50,6 +50,7 @@ mod kernel;
 mod list;
 mod memory;
 mod mode;
+mod sequence;
 mod session;
 mod stream;
 mod wanted;

@@ -9,6 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::frame::Frame;
+use crate::sequence::Sequence;
 use crate::session::Session;
 use crate::{Error, Mode, Result};
 
@@ -32,12 +33,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// }
 /// # Ok::<(), tenure_camera::Error>(())
 /// ```
+#[must_use = "the camera stops when its stream is dropped"]
 pub struct Stream {
     session: Arc<Session>,
     mode: Mode,
     name: String,
-    /// Sequence number of the frame before.
-    last: Option<u32>,
+    sequence: Sequence,
     dropped: u64,
     /// Its iteration has ended with an error.
     over: bool,
@@ -48,7 +49,8 @@ impl Stream {
         let name = session.device().path.file_name();
         let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         // Made before starting, so that dropping it stops what was half started.
-        let stream = Stream { session, mode, name, last: None, dropped: 0, over: false };
+        let stream =
+            Stream { session, mode, name, sequence: Sequence::default(), dropped: 0, over: false };
         stream.session.start()?;
         Ok(stream)
     }
@@ -68,12 +70,13 @@ impl Stream {
         self.dropped
     }
 
-    /// The next frame, waiting for it at most so long.
+    /// The next frame, waiting for it at most so long; `None` if none came. A camera that
+    /// is paused or gone is an error, as the end of a stream is for its subscribers.
     ///
     /// # Errors
-    /// [`Error::Timeout`], or [`Error::Starved`] if the program holds every buffer;
-    /// [`Error::Unplugged`] if the camera is gone; [`Error::Paused`].
-    pub fn next(&mut self, timeout: Duration) -> Result<Frame> {
+    /// [`Error::Starved`] if none came because the program holds every buffer, [`Error::Unplugged`]
+    /// if the camera is gone, [`Error::Paused`] after [`Stream::pause`].
+    pub fn next(&mut self, timeout: Duration) -> Result<Option<Frame>> {
         if !self.session.is_streaming() {
             return Err(Error::Paused);
         }
@@ -81,15 +84,19 @@ impl Stream {
         loop {
             let all = self.session.queue_idle()?;
             if let Some((buffer, lease)) = self.session.dequeue()? {
-                let frame = Frame::new(&self.session, &self.mode, &self.name, &buffer, &lease)?;
-                return Ok(self.counted(frame));
+                let (session, name) = (&self.session, &self.name);
+                let mut frame = Frame::new(session, &self.mode, name, &buffer, &lease)?;
+                let (number, missing) = self.sequence.next(buffer.sequence());
+                frame.set_counted((number, missing));
+                self.dropped += missing;
+                return Ok(Some(frame));
             }
             let Some(left) = timeout.checked_sub(began.elapsed()).filter(|left| !left.is_zero())
             else {
-                return Err(match self.session.shares() {
-                    (0, held) if held > 0 => Error::Starved { held },
-                    _ => Error::Timeout { after: timeout },
-                });
+                return match self.session.shares() {
+                    (0, held) if held > 0 => Err(Error::Starved { held }),
+                    _ => Ok(None),
+                };
             };
             self.wait(if all { left } else { left.min(LOOK_AGAIN) })?;
         }
@@ -120,23 +127,12 @@ impl Stream {
         }
     }
 
-    fn counted(&mut self, mut frame: Frame) -> Frame {
-        let now = frame.sequence();
-        let gap = self.last.map_or(0, |last| now.wrapping_sub(last).wrapping_sub(1));
-        // Backwards: the driver began to count anew.
-        let gap = if gap > u32::MAX / 2 { 0 } else { gap };
-        self.last = Some(now);
-        self.dropped += u64::from(gap);
-        frame.set_dropped(gap);
-        frame
-    }
-
     /// Stops the camera; frames that are held stay valid.
     ///
     /// # Errors
     /// If the camera is gone.
     pub fn pause(&mut self) -> Result<()> {
-        self.last = None;
+        self.sequence = Sequence::default();
         self.session.stop()
     }
 
@@ -155,12 +151,12 @@ impl Iterator for Stream {
     fn next(&mut self) -> Option<Result<Frame>> {
         while !self.over {
             match Stream::next(self, PATIENCE) {
-                Err(Error::Timeout { .. }) => {}
+                Ok(Some(frame)) => return Some(Ok(frame)),
+                Ok(None) => {}
                 Err(error) => {
                     self.over = !matches!(error, Error::Starved { .. });
                     return Some(Err(error));
                 }
-                frame => return Some(frame),
             }
         }
         None

@@ -63,7 +63,7 @@ fn start(memory: FrameMemory, format: PixelFormat) -> Stream {
 fn run(stream: &mut Stream, frames: usize) -> u64 {
     let mut sum = 0;
     for _ in 0..frames {
-        let frame = stream.next(Duration::from_secs(5)).unwrap();
+        let frame = stream.next(Duration::from_secs(5)).unwrap().unwrap();
         let luma = frame.plane(0).unwrap();
         sum += u64::from(luma.map_rows_read().unwrap()[3][40]);
     }

@@ -1287,7 +1287,8 @@ tenure_status_t tenure_device_image(const struct tenure_device_t *device,
                                     struct tenure_tensor_t **tensor);
 
 /**
- * A pool of memory of the device, limited as `tenure_pool_new` says. New memory is zeroed by the device, which takes time; memory from a pool is not.
+ * A pool of memory of the device, limited as `tenure_pool_new` says. Tensors from it are zero, as
+ * all new ones are: the device fills the memory that somebody had before.
  *
  * # Safety
  * `device` is null or a device; `pool` is null or valid.
@@ -1448,6 +1449,19 @@ tenure_status_t tenure_tensor_from_dlpack_legacy(DLManagedTensor *managed,
  *
  * # Safety
  * Handles are null or valid; `placement` is null or valid, and `fence` too.
+ */
+tenure_status_t tenure_processor_convert_later(const struct tenure_processor_t *processor,
+                                               const struct tenure_tensor_t *source,
+                                               const struct tenure_tensor_t *destination,
+                                               const struct tenure_convert_t *convert,
+                                               struct tenure_placement_t *placement,
+                                               struct tenure_fence_t **fence);
+
+/**
+ * The name that `tenure_processor_convert_later` had before version 0.2; deprecated.
+ *
+ * # Safety
+ * As `tenure_processor_convert_later`.
  */
 tenure_status_t tenure_processor_convert_async(const struct tenure_processor_t *processor,
                                                const struct tenure_tensor_t *source,
@@ -1677,7 +1691,7 @@ void tenure_frame_release(struct tenure_frame_t *frame);
 const char *tenure_last_error(void);
 
 /**
- * An image; rows are `row_stride` bytes apart, or as near as possible for 0.
+ * An image of zeros; rows are `row_stride` bytes apart, or without padding for 0, in every memory.
  *
  * # Safety
  * Pointers are null or valid; `name` ends with a zero.
@@ -2453,8 +2467,7 @@ tenure_status_t tenure_spec_tensor(const size_t *shape,
                                    struct tenure_spec_t **spec);
 
 /**
- * Frames that are images, with rows `row_stride` bytes apart; 0 is the smallest that the memory
- * allows.
+ * Frames that are images, with rows `row_stride` bytes apart, or without padding for 0.
  *
  * # Safety
  * `spec` is null or valid.

@@ -199,7 +199,8 @@ pub unsafe extern "C" fn tenure_device_image(
     })
 }
 
-/// A pool of memory of the device, limited as `tenure_pool_new` says. New memory is zeroed by the device, which takes time; memory from a pool is not.
+/// A pool of memory of the device, limited as `tenure_pool_new` says. Tensors from it are zero, as
+/// all new ones are: the device fills the memory that somebody had before.
 ///
 /// # Safety
 /// `device` is null or a device; `pool` is null or valid.

@@ -30,7 +30,7 @@ impl Handle for FenceHandle {}
 /// # Safety
 /// Handles are null or valid; `placement` is null or valid, and `fence` too.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tenure_processor_convert_async(
+pub unsafe extern "C" fn tenure_processor_convert_later(
     processor: *const ProcessorHandle,
     source: *const TensorHandle,
     destination: *const TensorHandle,
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn tenure_processor_convert_async(
         let usual = Convert::new();
         let convert = convert.map_or(&usual, |convert| &convert.0);
         let destination = destination.tensor.clone();
-        let (place, begun) = processor.0.convert_async(&source.tensor, &destination, convert)?;
+        let (place, begun) = processor.0.convert_later(&source.tensor, &destination, convert)?;
         if !placement.is_null() {
             // SAFETY: by the caller's promise.
             unsafe { out(placement, "placement")? }.write(figures(&place));
@@ -57,6 +57,25 @@ pub unsafe extern "C" fn tenure_processor_convert_async(
         give(fence, FenceHandle(begun));
         Ok(())
     })
+}
+
+/// The name that `tenure_processor_convert_later` had before version 0.2; deprecated.
+///
+/// # Safety
+/// As `tenure_processor_convert_later`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tenure_processor_convert_async(
+    processor: *const ProcessorHandle,
+    source: *const TensorHandle,
+    destination: *const TensorHandle,
+    convert: *const ConvertHandle,
+    placement: *mut PlacementFigures,
+    fence: *mut *mut FenceHandle,
+) -> Status {
+    // SAFETY: the same call with the same pointers, by the caller's promise.
+    unsafe {
+        tenure_processor_convert_later(processor, source, destination, convert, placement, fence)
+    }
 }
 
 /// Begins a copy of `source` into `tensor`: `fence` is done when the elements are copied. Both tensors

@@ -15,7 +15,7 @@ use crate::pointers::{borrow, borrow_mut, give, optional_text, out};
 use crate::status::Status;
 use crate::tensor::TensorHandle;
 
-/// An image; rows are `row_stride` bytes apart, or as near as possible for 0.
+/// An image of zeros; rows are `row_stride` bytes apart, or without padding for 0, in every memory.
 ///
 /// # Safety
 /// Pointers are null or valid; `name` ends with a zero.

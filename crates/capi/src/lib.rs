@@ -13,6 +13,7 @@
     clippy::print_stdout,
     clippy::unwrap_used
 )]
+#![expect(missing_debug_implementations, reason = "what C sees, no program in Rust prints")]
 
 mod allocator;
 pub mod codes;

@@ -34,8 +34,7 @@ pub unsafe extern "C" fn tenure_spec_tensor(
     })
 }
 
-/// Frames that are images, with rows `row_stride` bytes apart; 0 is the smallest that the memory
-/// allows.
+/// Frames that are images, with rows `row_stride` bytes apart, or without padding for 0.
 ///
 /// # Safety
 /// `spec` is null or valid.

@@ -89,6 +89,14 @@ pub enum Error {
         /// Bytes that were asked for.
         all: u64,
     },
+    /// An alignment at which tensors cannot be loaded.
+    #[error("the alignment must be a power of two up to {most} bytes, got {align}")]
+    Align {
+        /// What was asked for.
+        align: usize,
+        /// The largest that there is.
+        most: usize,
+    },
     /// Two tensors of one name.
     #[error("two tensors have the name `{name}`: names must differ")]
     TwoOfOneName {
@@ -140,6 +148,7 @@ impl Error {
             Error::Stopped { .. } => ErrorKind::Stopped,
             Error::UnknownWord { .. }
             | Error::NoIndex { .. }
+            | Error::Align { .. }
             | Error::TwoOfOneName { .. }
             | Error::ReservedName(_) => ErrorKind::Invalid,
         }

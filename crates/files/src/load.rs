@@ -157,9 +157,10 @@ impl<'a> Load<'a> {
 
     /// Every tensor at a multiple of `align` bytes (a power of two up to 4096). Without this each
     /// is where its file has it within a page, which is at least a multiple of its element size;
-    /// what files have at other places is read through the cache.
+    /// what files have at other places is read through the cache. Any other number is
+    /// [`Error::Align`] when it [runs](Load::run).
     pub fn align(mut self, align: usize) -> Load<'a> {
-        self.align = align.max(1).next_power_of_two().min(BLOCK);
+        self.align = align;
         self
     }
 
@@ -173,9 +174,13 @@ impl<'a> Load<'a> {
     ///
     /// # Errors
     /// If no memory serves, if a byte cannot be read, if a file has become shorter
-    /// ([`Error::CutOff`]), if a compressed tensor is damaged, or if the callback said so
-    /// ([`Error::Stopped`]). Then nothing is loaded: there is no half of a tensor.
+    /// ([`Error::CutOff`]), if a compressed tensor is damaged, if the alignment is none
+    /// ([`Error::Align`]), or if the callback said so ([`Error::Stopped`]). Then nothing is loaded:
+    /// there is no half of a tensor.
     pub fn run(self) -> Result<Loaded> {
+        if !self.align.is_power_of_two() || self.align > BLOCK {
+            return Err(Error::Align { align: self.align, most: BLOCK });
+        }
         let entries: Vec<&Entry> =
             self.chosen.iter().filter_map(|index| self.file.entries().get(*index)).collect();
         let plan = Plan::new(&entries, self.align);

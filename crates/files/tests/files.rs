@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use tenure_files::{Direct, Error, Format, npy, open, open_as, open_raw, safetensors};
+use tenure_files::{Direct, Error, ErrorKind, Format, npy, open, open_as, open_raw, safetensors};
 use tenure_memory::{kind, open_file};
 use tenure_tensor::{DType, DynTensor, Pool, PoolLimits, Tensor, TensorDyn, TensorMemory};
 
@@ -104,6 +104,28 @@ fn selections_progress_and_stopping() {
         assert!(matches!(load.run(), Err(Error::Stopped { .. })));
     }
     assert_eq!(file.load().filter(|_| false).run().unwrap().tensors().len(), 0);
+}
+
+#[test]
+fn an_alignment_that_is_none_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    model(&path);
+    let file = open(&path).unwrap();
+    for align in [0, 3, 48, 4097, 8192, usize::MAX] {
+        let error = file.load().align(align).run().unwrap_err();
+        assert!(matches!(error, Error::Align { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        let text = format!("the alignment must be a power of two up to 4096 bytes, got {align}");
+        assert_eq!(error.to_string(), text);
+    }
+    for align in [1, 2, 64, 4096] {
+        let loaded = file.load().align(align).run().unwrap();
+        for (name, tensor) in loaded.tensors().iter().filter(|(_, tensor)| !tensor.is_empty()) {
+            let address = tensor.map_read().unwrap().as_slice().as_ptr().addr();
+            assert!(address.is_multiple_of(align), "{name} at {address:#x}, asked for {align}");
+        }
+    }
 }
 
 #[test]

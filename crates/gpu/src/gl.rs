@@ -52,6 +52,7 @@ struct Functions {
 /// A buffer object of OpenGL whose bytes are those of a tensor. The tensor's memory is held as lent
 /// to foreign code until it is dropped, which leaves the object to its context: see
 /// [`GlBuffer::delete`].
+#[must_use = "the object stays with its context until delete() is called there"]
 pub struct GlBuffer {
     functions: Functions,
     name: c_uint,

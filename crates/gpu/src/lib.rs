@@ -10,8 +10,8 @@
 //! use tenure_memory::{LogicalMemorySpace, TensorMemory};
 //! use tenure_tensor::Tensor;
 //!
-//! // A device of this process, for tests; `vulkan`, `cuda`, `hip` and `opencl` have real
-//! // ones.
+//! // A device of this process, for tests (feature `test-device`); `vulkan`, `cuda`, `hip` and
+//! // `opencl` have real ones.
 //! let gpu = Gpu::over(testing::TestDevice::new())?;
 //! let here = Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?;
 //! let there = gpu.to(&here, TensorMemory::Device)?;
@@ -66,6 +66,7 @@ mod share;
 mod staged;
 #[cfg(any(feature = "cuda", feature = "hip"))]
 mod streamed;
+#[cfg(feature = "test-device")]
 pub mod testing;
 #[cfg(feature = "vulkan")]
 pub mod vulkan;

@@ -1,5 +1,7 @@
 //! Devices by name: which kinds this build knows, what each has, and `vulkan:0` opened.
 
+use std::fmt;
+
 use tenure_memory::{DeviceFault, Error, Result};
 
 use crate::{Class, Gpu, Missing, Region};
@@ -12,6 +14,13 @@ pub struct Backend {
     pub title: &'static str,
     survey: fn() -> Result<Vec<Listed>, Missing>,
     open: fn(u32) -> Result<Gpu>,
+}
+
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Backend { name, title, .. } = self;
+        f.debug_struct("Backend").field("name", name).field("title", title).finish_non_exhaustive()
+    }
 }
 
 /// A device that a backend found.
@@ -130,4 +139,19 @@ fn vulkan_devices() -> Result<Vec<Listed>, Missing> {
         }
     };
     Ok(crate::vulkan::survey()?.into_iter().map(listed).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backends_and_devices_say_what_they_are() {
+        for backend in backends() {
+            let words = format!("{backend:?}");
+            assert!(words.contains(backend.name) && words.contains(backend.title), "{words}");
+        }
+        let words = format!("{:?}", crate::testing::TestDevice::new());
+        assert_eq!(words, r#"TestDevice { name: "test device 0", id: 0, .. }"#);
+    }
 }

@@ -10,6 +10,7 @@ use crate::Gpu;
 use crate::carry::Courier;
 
 /// Bytes that a device reaches where they are, held for it until this is dropped.
+#[must_use = "the bytes are held only while the guard lives"]
 pub struct Reached {
     held: Kept,
     place: DevicePlace,

@@ -1,10 +1,9 @@
 //! Memory of a device in another process: a descriptor, and what goes with it.
 #![expect(unsafe_code, reason = "drivers do not check descriptors of their own kind")]
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::fs::{SeekFrom, seek};
 use tenure_memory::{Allocator, DeviceFault, Error, RawBuffer, Result, TensorMemory};
 use tenure_tensor::{ElementKind, Tensor};
 
@@ -34,7 +33,9 @@ pub(crate) fn room(bytes: usize) -> usize {
 }
 
 /// How many bytes a DMA-BUF has, by its own word.
-pub(crate) fn dma_bytes(fd: BorrowedFd<'_>) -> Result<u64> {
+#[cfg(any(feature = "cuda", feature = "hip", feature = "test-device", feature = "vulkan"))]
+pub(crate) fn dma_bytes(fd: std::os::fd::BorrowedFd<'_>) -> Result<u64> {
+    use rustix::fs::{SeekFrom, seek};
     seek(fd, SeekFrom::End(0)).map_err(|errno| {
         Error::from(tenure_memory::detail::System {
             what: "asking for the size of a DMA-BUF",

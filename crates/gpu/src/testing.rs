@@ -8,6 +8,7 @@
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::fmt;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -101,6 +102,13 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: mapped with this size, and unmapped once; no work uses the block any more.
         let _ = unsafe { munmap(self.base.0.as_ptr().cast(), self.bytes) };
+    }
+}
+
+impl fmt::Debug for TestDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Properties { name, id, .. } = &self.shared.properties;
+        f.debug_struct("TestDevice").field("name", name).field("id", id).finish_non_exhaustive()
     }
 }
 

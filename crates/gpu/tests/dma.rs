@@ -117,7 +117,7 @@ fn a_frame_of_a_camera_is_a_vulkan_buffer() {
     let mut stream = camera.stream().unwrap();
     let (mut slots, mut blocks) = (HashSet::new(), HashSet::new());
     for _ in 0..12 {
-        let frame = stream.next(Duration::from_secs(20)).unwrap();
+        let frame = stream.next(Duration::from_secs(20)).unwrap().unwrap();
         assert_eq!(frame.memory(), Dma);
         let reached = gpu.reach(frame.buffer(), KernelRead).unwrap();
         assert!(device.buffer_of(reached.place().block).is_some());

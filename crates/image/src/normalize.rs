@@ -14,6 +14,7 @@ use crate::{Error, Result};
 /// assert_eq!(imagenet.scale, unit.scale);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use = "a description does nothing until a conversion is given it"]
 pub struct Normalize {
     /// What every value is multiplied by.
     pub scale: f32,

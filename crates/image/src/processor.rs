@@ -1,6 +1,6 @@
 //! The door: finds an engine for a conversion and has it done.
 
-use std::env;
+use std::{env, fmt};
 
 use tenure_layout::{DType, ImageLayout, PixelFormat};
 #[cfg(linux_like)]
@@ -84,6 +84,13 @@ impl ImageProcessorBuilder {
 /// Made once and used for many pictures, from any thread: tables and scratch memory are kept.
 pub struct ImageProcessor {
     engines: Vec<Box<dyn Engine>>,
+}
+
+impl fmt::Debug for ImageProcessor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let engines: Vec<EngineKind> = self.engines.iter().map(|engine| engine.kind()).collect();
+        f.debug_struct("ImageProcessor").field("engines", &engines).finish()
+    }
 }
 
 /// What one engine says about a conversion.
@@ -181,7 +188,7 @@ impl ImageProcessor {
     /// # Errors
     /// As [`ImageProcessor::convert`].
     #[cfg(linux_like)]
-    pub fn convert_async<S: ElementKind, D: ElementKind>(
+    pub fn convert_later<S: ElementKind, D: ElementKind>(
         &self,
         source: &Tensor<S>,
         destination: &Tensor<D>,

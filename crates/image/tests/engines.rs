@@ -87,6 +87,13 @@ fn the_environment_names_engines() {
 }
 
 #[test]
+fn a_processor_says_which_engines_it_has() {
+    let config = ImageProcessor::builder().engines(vec![EngineKind::Cpu, EngineKind::Reference]);
+    let processor = config.build().unwrap();
+    assert_eq!(format!("{processor:?}"), "ImageProcessor { engines: [Cpu, Reference] }");
+}
+
+#[test]
 fn no_engine_is_no_conversion() {
     let config = ImageProcessor::builder().engines(vec![]).threads(1);
     let processor = config.build().unwrap();

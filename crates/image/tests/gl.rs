@@ -89,14 +89,14 @@ fn a_fence_is_done_when_the_picture_is() {
     GL.convert(&source, &expected, &letterbox()).unwrap();
     for _ in 0..20 {
         paint(&result, 1, 3);
-        let (_, fence) = GL.convert_async(&source, &result, &letterbox()).unwrap();
+        let (_, fence) = GL.convert_later(&source, &result, &letterbox()).unwrap();
         assert!(fence.wait(Some(Duration::from_secs(60))).unwrap());
         // Nobody holds it any more, at once.
         assert_eq!(numbers(&result), numbers(&expected));
     }
     // An engine that is not asynchronous has a fence too.
     let cpu = processor(EngineKind::Cpu, 1);
-    let (_, fence) = cpu.convert_async(&source, &result, &letterbox()).unwrap();
+    let (_, fence) = cpu.convert_later(&source, &result, &letterbox()).unwrap();
     assert!(fence.is_done().unwrap());
 }
 

@@ -153,7 +153,7 @@ fn a_fence_holds_both_sides() {
     paint(&frame, 6, 1);
     let rgba = image(160, 160, PixelFormat::Rgba);
     for _ in 0..3 {
-        let (_, fence) = gl.convert_async(&frame, &rgba, &letterbox()).unwrap();
+        let (_, fence) = gl.convert_later(&frame, &rgba, &letterbox()).unwrap();
         assert!(fence.wait(Some(WAIT)).unwrap());
         // Nobody holds it any more, at once, and no device is at work.
         check(&frame, &rgba);
@@ -173,7 +173,7 @@ fn from_a_camera_to_dma_memory() {
     // As most models want it, which no driver imports as pixels.
     let rgb = image(320, 320, PixelFormat::Rgb);
     for _ in 0..8 {
-        let frame = stream.next(WAIT).unwrap();
+        let frame = stream.next(WAIT).unwrap().unwrap();
         assert_eq!(frame.memory(), TensorMemory::Dma);
         gl.convert(&*frame, &rgb, &letterbox()).unwrap();
         check(&*frame, &rgb);

@@ -35,6 +35,7 @@ pub enum CpuAccess {
 
 /// What is asked of an allocator.
 #[derive(Debug, Clone, Copy)]
+#[must_use = "a request does nothing until an allocator is given it"]
 pub struct Request<'a> {
     bytes: usize,
     align: usize,
@@ -89,7 +90,6 @@ impl<'a> Request<'a> {
     /// assert_eq!(zeros.read()?.as_bytes()[0], 0);
     /// # Ok::<(), tenure_memory::Error>(())
     /// ```
-    #[must_use]
     pub fn without_zeroing(self) -> Request<'a> {
         Request { zeroed: false, ..self }
     }

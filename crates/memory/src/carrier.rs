@@ -149,6 +149,7 @@ pub enum Source {
 
 /// One copy or fill: what is held, and which bytes of it are written with what.
 #[derive(Debug)]
+#[must_use = "nothing is copied until a carrier is given it"]
 pub struct Carry {
     to: Held,
     from: Source,

@@ -10,6 +10,7 @@ use crate::{Access, RawBuffer, Result};
 
 /// Bytes held for a device: entered in the ledger like a [`crate::Hold`], but neither mapped nor
 /// prepared for the CPU, and without an address.
+#[must_use = "the bytes are held only while the guard lives"]
 pub struct DeviceHold {
     raw: Arc<RawBuffer>,
     range: Range<usize>,

@@ -15,6 +15,7 @@ use crate::{Access, Buffer, Error, RawBuffer, Result, TensorMemory};
 /// not a device's it is the reading end of a pipe: done when a byte arrives, failed when the other
 /// end closes without one.
 #[derive(Debug)]
+#[must_use = "the work may still be on its way: wait for it, or pass the fence on"]
 pub struct Fence {
     fd: OwnedFd,
     /// Why the work failed, if it did and whoever did it knows.
@@ -22,7 +23,17 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// Takes a sync file from another library or process.
+    /// Takes a sync file from another library or process, or another descriptor of a fence.
+    ///
+    /// ```
+    /// use tenure_memory::Fence;
+    /// let (signal, fence) = Fence::pair()?;
+    /// let other = Fence::from_fd(&fence)?;
+    /// assert!(!other.is_done()?);
+    /// signal.done();
+    /// assert!(other.is_done()? && fence.is_done()?);
+    /// # Ok::<(), tenure_memory::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the descriptor is closed or this process has none left.
@@ -89,9 +100,17 @@ impl Fence {
     }
 }
 
+impl AsFd for Fence {
+    /// Readable when the work is done, or has failed: for event loops. It is not to be read from.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 /// The other end of a fence whose work is not a device's own: says that the work is done. Dropped
 /// without a word, the work has failed.
 #[derive(Debug)]
+#[must_use = "dropped without a word, the work has failed"]
 pub struct Signal {
     fd: OwnedFd,
     /// The fence's own end: while somebody could read, writing raises no SIGPIPE, which would end

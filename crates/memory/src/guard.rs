@@ -38,6 +38,7 @@ unsafe impl Keep for Arc<RawBuffer> {
 
 /// Bytes held for some access, by address: for kernels, copies, devices and foreign code, which
 /// use raw pointers. Gives no references; see [`ReadGuard`] and [`WriteGuard`] for those.
+#[must_use = "the bytes are held only while the guard lives"]
 pub struct Hold<K: Keep = Arc<RawBuffer>> {
     keep: K,
     /// First byte; valid for `len` bytes until dropped.
@@ -147,10 +148,12 @@ impl<K: Keep> fmt::Debug for Hold<K> {
 
 /// Bytes to read. Others may read them too; nobody writes them.
 #[derive(Debug)]
+#[must_use = "the bytes are held only while the guard lives"]
 pub struct ReadGuard<K: Keep = Arc<RawBuffer>>(Hold<K>);
 
 /// Bytes to read and write. Nobody else touches them.
 #[derive(Debug)]
+#[must_use = "the bytes are held only while the guard lives"]
 pub struct WriteGuard<K: Keep = Arc<RawBuffer>>(Hold<K>);
 
 impl<K: Keep> ReadGuard<K> {

@@ -33,6 +33,7 @@ pub mod shm;
 pub mod shm;
 
 /// One memory: how to get its allocator, or why there is none.
+#[derive(Debug)]
 pub struct Kind {
     /// The memory.
     pub memory: TensorMemory,

@@ -6,12 +6,15 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use async_io::Async;
+use async_io::{Async, Timer};
 use tenure_memory::backend::Process;
 
+use crate::subscriber::LOOK_AGAIN;
 use crate::{Error, Frame, Result, Subscriber};
 
-/// A [`Subscriber`] whose frames are awaited.
+/// A [`Subscriber`] whose frames are awaited. One that follows looks for the next producer as often
+/// as a [`Subscriber`] does, without keeping its executor from other work. A future that is dropped
+/// loses nothing.
 ///
 /// ```no_run
 /// use tenure_stream::{AsyncSubscriber, Subscriber};
@@ -47,12 +50,11 @@ impl Drop for Ready {
 }
 
 impl AsyncSubscriber {
-    /// Awaits frames of a subscriber.
+    /// Awaits frames of a subscriber, with the options that it was built with.
     ///
     /// # Errors
     /// If the system has no descriptors left.
-    pub fn new(mut subscriber: Subscriber) -> Result<AsyncSubscriber> {
-        subscriber.stop_following();
+    pub fn new(subscriber: Subscriber) -> Result<AsyncSubscriber> {
         let failed = |cause| Error::system("watching the stream", cause);
         let fd = subscriber.as_fd().try_clone_to_owned().map_err(failed)?;
         // The mode stays as it is: frames are taken without waiting anyway.
@@ -67,8 +69,8 @@ impl AsyncSubscriber {
     /// As [`Subscriber::next`] without a limit: [`Error::AllHeld`] at once if all frames that may be
     /// held are, unless the subscriber was built to
     /// [`wait_when_full`](crate::SubscriberBuilder::wait_when_full) because other tasks drop them.
-    /// A stream that ends is an error here, also for a subscriber that
-    /// was built to follow.
+    /// A stream that ends is an error too, unless the subscriber was built to
+    /// [`follow`](crate::SubscriberBuilder::follow): then the next producer's frames are awaited.
     pub async fn next(&mut self) -> Result<Frame> {
         loop {
             if let Some(frame) = self.subscriber.try_next()? {
@@ -76,6 +78,12 @@ impl AsyncSubscriber {
             }
             if self.subscriber.would_hang() {
                 return Err(self.subscriber.all_held());
+            }
+            if self.subscriber.is_between_producers() {
+                // The descriptor says that the last one is gone, which it would say for ever. It
+                // stands for the next one's connection as soon as there is one.
+                Timer::after(LOOK_AGAIN).await;
+                continue;
             }
             let Some(fd) = &self.ready.fd else {
                 return Err(Error::Forked { name: self.subscriber.name().to_owned() });

@@ -19,6 +19,7 @@ use crate::Result;
 /// # Ok::<(), tenure_stream::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[must_use = "a description does nothing until a publisher is given it"]
 pub struct Spec {
     shape: Shape,
     colour: Option<Colour>,

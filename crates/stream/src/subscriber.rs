@@ -35,7 +35,7 @@ pub(crate) use shelf::Kept;
 use watch::Watch;
 
 /// How often to look for a producer that is not there.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Gets the frames of a stream.
 ///
@@ -318,10 +318,10 @@ impl Subscriber {
         }
     }
 
-    /// Says when the stream ends, whatever was asked for before.
+    /// Whether the producer is gone and the next has not let this one in yet.
     #[cfg(feature = "async")]
-    pub(crate) fn stop_following(&mut self) {
-        self.options.follow = false;
+    pub(crate) fn is_between_producers(&self) -> bool {
+        self.over.is_some()
     }
 }
 

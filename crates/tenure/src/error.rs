@@ -164,7 +164,7 @@ told!(crate::image::Error, remedy, os_error);
 told!(crate::gpu::Missing);
 #[cfg(feature = "gpu")]
 told!(crate::gpu::BadIpc);
-#[cfg(all(feature = "v4l2", any(target_os = "linux", target_os = "android")))]
+#[cfg(all(feature = "camera", any(target_os = "linux", target_os = "android")))]
 told!(crate::camera::Error, remedy, os_error);
 #[cfg(all(feature = "stream", any(target_os = "linux", target_os = "android")))]
 mod stream {

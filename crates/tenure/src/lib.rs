@@ -32,6 +32,11 @@
 //! # let _ = (fd, sum);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! No feature is on by default. `full` is everything but `bridge` (streams to other machines, whose
+//! dependencies take minutes to build) and `test-device` (a faulty device, for tests): `async`,
+//! `camera` (or `v4l2`), `codecs`, `dlpack`, `files`, `image`, `models`, `ndarray`, `plan`, `stream`, the engine
+//! `gl`, and the devices of `vulkan`, `cuda`, `hip` and `opencl` in `gpu`.
 
 mod error;
 pub mod prelude;
@@ -41,7 +46,7 @@ pub use error::{Error, Result};
 // What is in the crates below, each under its own name.
 #[cfg(feature = "bridge")]
 pub use tenure_bridge as bridge;
-#[cfg(feature = "v4l2")]
+#[cfg(feature = "camera")]
 pub use tenure_camera as camera;
 #[cfg(feature = "files")]
 pub use tenure_files as files;

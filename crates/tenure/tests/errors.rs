@@ -32,7 +32,7 @@ fn errors_are_small() {
     small::<tenure::gpu::BadIpc>();
     #[cfg(all(feature = "stream", target_os = "linux"))]
     small::<tenure::stream::Error>();
-    #[cfg(all(feature = "v4l2", target_os = "linux"))]
+    #[cfg(all(feature = "camera", target_os = "linux"))]
     small::<tenure::camera::Error>();
 }
 
@@ -57,7 +57,7 @@ fn program(step: usize) -> tenure::Result<()> {
         10 => drop(tenure::models::read("/no/such/file".as_ref(), &Default::default())?),
         #[cfg(all(feature = "stream", target_os = "linux"))]
         11 => drop(tenure::stream::Subscriber::open("no-such-stream")?),
-        #[cfg(all(feature = "v4l2", target_os = "linux"))]
+        #[cfg(all(feature = "camera", target_os = "linux"))]
         12 => drop(tenure::camera::Camera::open("/no/such/camera")?),
         _ => {}
     }

@@ -1,8 +1,6 @@
 //! What errors tell to do: in the calls of the language in which they are told, and of no other.
 #![cfg(target_os = "linux")]
 
-use std::io;
-
 use tenure::memory::{DeviceVendor, Why};
 use tenure::{DType, Error, Language, LogicalMemorySpace, PixelFormat, Remedy, TensorMemory};
 use tenure::{memory, tensor};
@@ -98,8 +96,10 @@ fn of_streams() -> Vec<Error> {
     errors.into_iter().map(Error::from).collect()
 }
 
-#[cfg(feature = "v4l2")]
+#[cfg(feature = "camera")]
 fn of_cameras() -> Vec<Error> {
+    use std::io;
+
     use tenure::camera::{self, detail};
     let path = || "/dev/video9".into();
     let errors: [camera::Error; 3] = [
@@ -128,7 +128,7 @@ fn all() -> Vec<Error> {
     all.extend(of_files());
     #[cfg(feature = "stream")]
     all.extend(of_streams());
-    #[cfg(feature = "v4l2")]
+    #[cfg(feature = "camera")]
     all.extend(of_cameras());
     #[cfg(feature = "models")]
     all.push(tenure::models::Error::DimsNotSet { names: vec!["batch".to_owned()] }.into());

@@ -51,7 +51,7 @@ fn single() -> Camera {
 }
 
 fn take(stream: &mut Stream) -> Frame {
-    stream.next(SECOND).unwrap()
+    stream.next(SECOND).unwrap().expect("a frame within the time")
 }
 
 fn open_descriptors() -> usize {

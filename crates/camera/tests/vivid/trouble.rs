@@ -10,19 +10,22 @@ use crate::{SECOND, alone, check_planes, mappings, open_descriptors, single, tak
 
 #[test]
 #[ignore = "needs a camera: tests/vm/test"]
-fn a_frame_that_does_not_come_is_a_timeout() {
+fn a_frame_that_does_not_come_is_none() {
     let _alone = alone();
     let mut camera = single();
     camera.negotiate(Wanted::pixels(PixelFormat::Grey).size(320, 180).fps(1.0)).unwrap();
     let mut stream = camera.stream().unwrap();
     // The first may come at once.
-    let _ = stream.next(SECOND);
+    drop(stream.next(SECOND).unwrap());
     let began = Instant::now();
-    let error = stream.next(Duration::from_millis(50)).unwrap_err();
-    assert!(matches!(error, Error::Timeout { .. }), "{error}");
-    assert!(began.elapsed() < Duration::from_millis(800), "{:?}", began.elapsed());
-    let error = stream.next(Duration::ZERO).unwrap_err();
-    assert!(error.is_timeout(), "{error}");
+    let waited = Duration::from_millis(50);
+    assert!(stream.next(waited).unwrap().is_none());
+    assert!(
+        (waited..Duration::from_millis(800)).contains(&began.elapsed()),
+        "{:?}",
+        began.elapsed()
+    );
+    assert!(stream.next(Duration::ZERO).unwrap().is_none());
     stream.pause().unwrap();
     assert!(matches!(stream.next(SECOND), Err(Error::Paused)));
     drop(stream);
@@ -51,12 +54,12 @@ fn lost_and_damaged_frames_are_counted() {
     let (mut lost, mut last) = (0, first);
     for _ in 0..30 {
         let frame = take(&mut stream);
-        lost += u64::from(frame.dropped());
+        lost += frame.dropped();
         last = frame.sequence();
     }
     camera.set_control("Percentage of Dropped Buffers", 0).unwrap();
     assert_eq!(stream.dropped(), lost);
-    assert_eq!(u64::from(last - first), lost + 30);
+    assert_eq!(last - first, lost + 30);
     assert!(lost > 0);
     camera.set_control("Inject V4L2_BUF_FLAG_ERROR", 1).unwrap();
     assert!((0..10).any(|_| take(&mut stream).is_damaged()));

@@ -57,6 +57,27 @@ static void what_it_is(void) {
     tenure_tensor_free(padded);
 }
 
+/* Unless a stride is asked for, rows follow each other, whatever memory there is; and new is zero. */
+static void without_padding(void) {
+    const tenure_memory_t memories[] = {TENURE_MEMORY_AUTO, TENURE_MEMORY_MEM};
+    for (size_t one = 0; one < sizeof memories / sizeof *memories; one++) {
+        tenure_tensor_t *image = NULL;
+        tenure_read_t *read = NULL;
+        const void *data = NULL;
+        size_t width = 0, height = 0, stride = 0, bytes = 0;
+        OK(tenure_image_new(33, 7, TENURE_FORMAT_RGB, TENURE_DTYPE_U8, 0, memories[one], NULL,
+                            &image));
+        OK(tenure_image_size(image, &width, &height, &stride));
+        CHECK(width == 33 && height == 7 && stride == 99);
+        OK(tenure_map_read(image, &read));
+        OK(tenure_read_data(read, &data, &bytes));
+        CHECK(bytes == 99 * 7);
+        for (size_t at = 0; at < bytes; at++) CHECK(((const unsigned char *)data)[at] == 0);
+        tenure_read_release(read);
+        tenure_tensor_free(image);
+    }
+}
+
 static void a_letterbox(void) {
     const unsigned char fill[] = {114, 114, 114, 255};
     tenure_tensor_t *frame = grey(64, 32, 200), *input = NULL;
@@ -140,6 +161,7 @@ static void a_batch(void) {
 
 int main(void) {
     what_it_is();
+    without_padding();
     a_letterbox();
     a_batch();
     return 0;

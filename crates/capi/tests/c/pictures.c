@@ -121,7 +121,7 @@ static void waited_for(void) {
 
     OK(tenure_processor_new("cpu", 1, &processor));
     OK(tenure_processor_convert(processor, image, same, NULL, NULL));
-    OK(tenure_processor_convert_async(processor, image, small, NULL, &place, &fence));
+    OK(tenure_processor_convert_later(processor, image, small, NULL, &place, &fence));
     CHECK(place.width == 32 && place.to_source[0] == 2.0);
     OK(tenure_fence_clone_fd(fence, &fd));
     OK(tenure_fence_wait(fence, -1, &done));
@@ -150,7 +150,12 @@ static void waited_for(void) {
     FAILS(TENURE_STATUS_INVALID, "-1", tenure_fence_from_fd(-1, &fence));
     FAILS(TENURE_STATUS_NULL, "fence", tenure_fence_wait(NULL, 0, &done));
     FAILS(TENURE_STATUS_NULL, "fence",
-          tenure_processor_convert_async(processor, image, small, NULL, NULL, NULL));
+          tenure_processor_convert_later(processor, image, small, NULL, NULL, NULL));
+    /* The name that it had in version 0.1. */
+    OK(tenure_processor_convert_async(processor, image, small, NULL, NULL, &fence));
+    OK(tenure_fence_wait(fence, -1, &done));
+    CHECK(done && difference(small, same) == 0);
+    tenure_fence_free(fence);
     tenure_processor_free(processor);
     tenure_tensor_free(image);
     tenure_tensor_free(small);

@@ -87,11 +87,11 @@ pub(super) struct About {
     /// By order of capture.
     pub(super) index: u32,
     /// The driver's number.
-    pub(super) sequence: u32,
+    pub(super) sequence: u64,
     /// When it was taken.
     pub(super) timestamp: Option<Duration>,
     /// Frames lost before it.
-    pub(super) dropped: u32,
+    pub(super) dropped: u64,
     /// Whether the driver says that it is not complete.
     pub(super) damaged: bool,
 }

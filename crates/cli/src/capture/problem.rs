@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tenure::camera::{self, FourCc};
 
@@ -14,6 +15,12 @@ pub(crate) enum Problem {
     /// The camera said no.
     #[error("{}", for_people(&.0.to_string()))]
     Camera(camera::Error),
+    /// No frame came in time.
+    #[error("no frame came within {within:?}")]
+    NoFrame {
+        /// How long was waited.
+        within: Duration,
+    },
     /// No such node.
     #[error("there is no {}; {}", path.display(), cameras_words(cameras))]
     NoDevice {

@@ -1,7 +1,9 @@
 //! From camera to files: what is asked for is negotiated, frames are taken and written, and a
 //! report says what came of it.
 
-use tenure::camera::{Camera, FourCc, Wanted};
+use std::time::Duration;
+
+use tenure::camera::{Camera, FourCc, Frame, Stream, Wanted};
 
 use super::Options;
 use super::folder::Folder;
@@ -32,10 +34,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut skipped = 0;
     let (written, problem) = frames::write(options.frames, &folder, sorts, |index| {
         while skipped < options.skip {
-            stream.next(options.timeout)?;
+            taken(&mut stream, options.timeout)?;
             skipped += 1;
         }
-        let frame = stream.next(options.timeout)?;
+        let frame = taken(&mut stream, options.timeout)?;
         memory.get_or_insert(frame.memory());
         progress.show(index + 1, options.frames);
         Ok(frame)
@@ -52,6 +54,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     } else {
         output::text(&report::ending(&report, output::width()))
     }
+}
+
+/// The next frame, which must come in this time.
+fn taken(stream: &mut Stream, within: Duration) -> Result<Frame, Problem> {
+    stream.next(within)?.ok_or(Problem::NoFrame { within })
 }
 
 fn midway(why: Problem, done: usize, wanted: u32) -> Problem {

@@ -63,11 +63,11 @@ struct Entry {
     /// By order of capture.
     index: u32,
     /// The driver's number.
-    sequence: u32,
+    sequence: u64,
     /// By the clock `CLOCK_MONOTONIC`.
     timestamp: Option<f64>,
     /// Frames lost before it.
-    dropped: u32,
+    dropped: u64,
     /// Whether the driver says that it is not complete.
     damaged: bool,
     /// Names of its files in the folder.
@@ -109,7 +109,7 @@ impl Report {
             memory: memory.map(TensorMemory::name),
             buffers: stream.buffers(),
             frames: written.iter().map(entry).collect(),
-            dropped: written.iter().map(|one| u64::from(one.about.dropped)).sum(),
+            dropped: written.iter().map(|one| one.about.dropped).sum(),
             damaged: written.iter().filter(|one| one.about.damaged).count(),
             fps: rate(written),
             folder: folder.path().display().to_string(),

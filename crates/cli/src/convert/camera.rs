@@ -20,14 +20,17 @@ pub(super) fn is_one(path: &Path) -> bool {
 pub(super) fn frame(path: &Path) -> Result<TensorDyn, Problem> {
     use std::time::Duration;
     use tenure::camera::{Camera, Error, Wanted};
-    let taken = || -> Result<TensorDyn, Error> {
+
+    use crate::capture;
+    const WITHIN: Duration = Duration::from_secs(5);
+    let taken = || -> Result<TensorDyn, capture::Problem> {
         let mut camera = Camera::open(path)?;
         camera.negotiate(Wanted::any())?;
         let mut stream = camera.stream()?;
-        let frame = stream.next(Duration::from_secs(5))?;
-        Ok(frame.to(Some(tenure::TensorMemory::Mem))?)
+        let frame = stream.next(WITHIN)?.ok_or(capture::Problem::NoFrame { within: WITHIN })?;
+        Ok(frame.to(Some(tenure::TensorMemory::Mem)).map_err(Error::from)?)
     };
-    taken().map_err(|error| Problem::Camera(error.into()))
+    Ok(taken()?)
 }
 
 /// Whether a path is a camera's: there are none that we can use.

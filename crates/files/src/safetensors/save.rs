@@ -19,6 +19,7 @@ const PAGE: usize = 4096;
 /// What is saved besides the tensors, and how.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
+#[must_use = "options do nothing until save() is given them"]
 pub struct Save {
     /// Names and values that the file has besides.
     pub metadata: Vec<(String, String)>,

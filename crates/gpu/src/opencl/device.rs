@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::fmt;
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,6 +48,13 @@ struct Known {
 const ALIGN: usize = 64 << 10;
 /// What drivers align memory to by themselves.
 const LEAST: usize = 128;
+
+impl fmt::Debug for OpenCl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Properties { name, id, .. } = &self.properties;
+        f.debug_struct("OpenCl").field("name", name).field("id", id).finish_non_exhaustive()
+    }
+}
 
 impl OpenCl {
     /// Opens the device with this number, as [`super::survey`] lists them.

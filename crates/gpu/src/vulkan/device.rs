@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "calls Vulkan, which is loaded at run time")]
 
 use std::collections::HashMap;
+use std::fmt;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
@@ -52,6 +53,13 @@ pub(super) struct Known {
 
 /// How much is asked of the driver at a time.
 const BLOCK: usize = 64 << 20;
+
+impl fmt::Debug for Vulkan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Properties { name, id, .. } = &self.properties;
+        f.debug_struct("Vulkan").field("name", name).field("id", id).finish_non_exhaustive()
+    }
+}
 
 impl Vulkan {
     /// Opens the device with this number, as [`super::survey`] lists them.

@@ -99,21 +99,25 @@ impl Cursor {
 
 /// Rows to read. Others may read them too; nobody writes them. See [`crate::Buffer::read_rows`].
 #[derive(Debug)]
+#[must_use = "the rows are held only while the guard lives"]
 pub struct ReadRows<K: Keep = Arc<RawBuffer>>(RowHold<K>);
 
 /// Rows to read and write. Nobody else touches them; what lies between them may be in use. See
 /// [`crate::Buffer::write_rows`].
 #[derive(Debug)]
+#[must_use = "the rows are held only while the guard lives"]
 pub struct WriteRows<K: Keep = Arc<RawBuffer>>(RowHold<K>);
 
 /// Every row of a guard, to read.
 #[derive(Clone)]
+#[must_use = "an iterator gives nothing until it is asked"]
 pub struct RowIter<'a> {
     cursor: Cursor,
     bytes: PhantomData<&'a [u8]>,
 }
 
 /// Every row of a guard, to write: slices that share no byte.
+#[must_use = "an iterator gives nothing until it is asked"]
 pub struct RowIterMut<'a> {
     cursor: Cursor,
     bytes: PhantomData<&'a mut [u8]>,

@@ -27,7 +27,7 @@ pub(super) fn readers_share_and_a_writer_excludes(variant: &Variant) {
     assert!(buffer.write().unwrap_err().is_busy());
     drop(writer);
     assert_eq!(buffer.raw().unwrap().held(), 0);
-    buffer.write().unwrap();
+    drop(buffer.write().unwrap());
 }
 
 pub(super) fn disjoint_ranges_are_held_at_once(variant: &Variant) {
@@ -65,7 +65,7 @@ pub(super) fn kernels_and_exports_clash_as_they_should(variant: &Variant) {
     }
     // Foreign code that may write and kernels do not wait for each other.
     let _export = buffer.hold(ExportWrite, 0..4096).unwrap();
-    buffer.hold(KernelWrite, 0..4096).unwrap();
+    drop(buffer.hold(KernelWrite, 0..4096).unwrap());
     assert!(buffer.read().is_err());
 }
 

@@ -57,7 +57,7 @@ fn a_panic_ends_the_access() {
     std::panic::set_hook(hook);
     let requests: Vec<Call> = calls.into_iter().filter(|call| call.request.is_some()).collect();
     assert_eq!(requests, [sync(READ_WRITE), sync(READ_WRITE | END)]);
-    buffer.write().unwrap();
+    drop(buffer.write().unwrap());
 }
 
 #[test]

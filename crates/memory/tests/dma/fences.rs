@@ -62,7 +62,7 @@ fn only_writing_waits_for_a_reader() {
         let work = Work::begin(buffer, false);
         assert!(buffer.wait_ready(Access::Read, NOW).unwrap());
         assert!(buffer.fence(Access::Read).unwrap().is_done().unwrap());
-        buffer.read().unwrap();
+        drop(buffer.read().unwrap());
         assert!(!buffer.wait_ready(Access::Write, NOW).unwrap());
         assert!(!buffer.fence(Access::Write).unwrap().is_done().unwrap());
         work.end();
@@ -82,7 +82,7 @@ fn a_map_waits_for_the_device() {
                 done.store(true, Ordering::SeqCst);
                 work.end();
             });
-            buffer.read().unwrap();
+            drop(buffer.read().unwrap());
             assert!(done.load(Ordering::SeqCst), "the map came before the device was done");
         });
     });

@@ -7,6 +7,7 @@ use crate::{Error, Frame, Result};
 
 /// Every frame of a stream as it comes, until it ends. Made by [`Subscriber::frames`].
 #[derive(Debug)]
+#[must_use = "an iterator gives nothing until it is asked"]
 pub struct Frames<'a> {
     pub(super) subscriber: &'a mut Subscriber,
 }

@@ -93,7 +93,7 @@ fn frames_cross_without_a_copy_and_come_back() {
         camera.negotiate(&wanted).unwrap();
         let mut stream = camera.stream().unwrap();
         let stage = Stage::new();
-        let frame = stream.next(SOON).unwrap();
+        let frame = stream.next(SOON).unwrap().unwrap();
         assert!(!frame.is_writable().unwrap());
         let bytes = picture(&frame);
         // White and black, of 75 per cent.
@@ -104,7 +104,7 @@ fn frames_cross_without_a_copy_and_come_back() {
         let consumer = Actor::start(TEST, "consumer", stage.path());
         let (mut sent, mut after) = (0, 0);
         while after < 20 {
-            let frame = stream.next(SOON).unwrap();
+            let frame = stream.next(SOON).unwrap().unwrap();
             let time = frame.timestamp().unwrap();
             let meta = Meta::new().timestamp(time);
             sent += publisher.publish_tensor(&frame.into_tensor(), meta).unwrap().consumers;
@@ -118,7 +118,7 @@ fn frames_cross_without_a_copy_and_come_back() {
         consumer.kill();
         until("the buffers come back", || published(&publisher) == 0);
         let all: HashSet<usize> =
-            (0..4 * BUFFERS).map(|_| stream.next(SOON).unwrap().slot()).collect();
+            (0..4 * BUFFERS).map(|_| stream.next(SOON).unwrap().unwrap().slot()).collect();
         assert_eq!(all.len(), stream.buffers(), "{code}");
     }
 }

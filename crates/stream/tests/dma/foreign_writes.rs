@@ -90,6 +90,6 @@ fn a_published_buffer_is_not_written_through_exports() {
         assert!(frame.map_read().unwrap().as_slice().iter().all(|byte| *byte == 9));
         drop((array, frame));
         until("it is back", || published(&publisher) == 0);
-        buffer.hold(Access::ExportWrite, 0..4096).unwrap();
+        drop(buffer.hold(Access::ExportWrite, 0..4096).unwrap());
     }
 }

@@ -23,6 +23,7 @@ pub const VERSION: (u32, u32) = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
 /// # Ok::<(), tenure_tensor::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[must_use = "a request does nothing until an export is asked with it"]
 pub struct ExportRequest {
     max_version: Option<(u32, u32)>,
     device: Option<DlDevice>,
@@ -39,26 +40,22 @@ impl ExportRequest {
     /// The newest version that the consumer reads. From 1.0 on it gets the versioned structure,
     /// in this build's version: minor versions only add, and a consumer of a later major version
     /// sees by the version what it got.
-    #[must_use]
     pub fn max_version(self, max_version: Option<(u32, u32)>) -> ExportRequest {
         ExportRequest { max_version, ..self }
     }
 
     /// Where the consumer wants the memory: on the CPU, or on a device that is open here. What the CPU
     /// can reach is offered as memory of the CPU without a copy.
-    #[must_use]
     pub fn device(self, device: Option<DlDevice>) -> ExportRequest {
         ExportRequest { device, ..self }
     }
 
     /// Always a copy, never one, or only where nothing else helps.
-    #[must_use]
     pub fn copy(self, copy: Option<bool>) -> ExportRequest {
         ExportRequest { copy, ..self }
     }
 
     /// Whether to forbid writing to the consumer.
-    #[must_use]
     pub fn read_only(self, read_only: bool) -> ExportRequest {
         ExportRequest { read_only, ..self }
     }

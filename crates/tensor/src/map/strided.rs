@@ -50,6 +50,7 @@ pub struct StridedMap<E: ElementKind> {
 }
 
 /// The elements of a strided guard in the order of their indices, the last dimension fastest.
+#[must_use = "an iterator gives nothing until it is asked"]
 pub struct Elements<'a, S> {
     held: RowIter<'a>,
     rows: Rows,

@@ -239,7 +239,8 @@ fn configure_image() {
     assert!(pool.configure_image(65, 64, PixelFormat::Rgba, None).is_err(), "no such room");
 }
 
-/// "ndarray integration", a feature that is on by default.
+/// "ndarray integration", which is on by default there; here nothing is, and it is the feature
+/// `ndarray`.
 #[test]
 fn ndarray_views() {
     let tensor = Tensor::<f32>::new(&[2, 3], Some(TensorMemory::Mem), None).unwrap();

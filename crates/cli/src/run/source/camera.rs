@@ -69,15 +69,16 @@ impl Source for Live {
                 return Ok(None);
             }
             let frame = match self.stream.next(LOOK) {
-                Ok(frame) => frame,
-                Err(camera::Error::Timeout { .. } | camera::Error::Starved { .. })
+                Ok(Some(frame)) => frame,
+                Ok(None) | Err(camera::Error::Starved { .. })
                     if clock::now().saturating_sub(began) < PATIENCE =>
                 {
                     continue;
                 }
+                Ok(None) => return Err(capture::Problem::NoFrame { within: PATIENCE }.into()),
                 Err(error) => return Err(capture::Problem::from(error).into()),
             };
-            let missed = u64::from(frame.dropped());
+            let missed = frame.dropped();
             let timestamp = frame.timestamp().unwrap_or_else(clock::now);
             let tensor = if !self.jpeg {
                 Tensor::Brought(frame.into_tensor())
