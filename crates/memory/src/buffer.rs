@@ -14,6 +14,7 @@ use crate::{
     ReadGuard, Request, Result, TensorMemory, WriteGuard,
 };
 
+mod align;
 mod owner;
 mod rows;
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::{Dyn, Element, ElementKind};
 use tenure_layout::Layout;
 
+use crate::create::address_alignment;
 use crate::meta::{Meta, untyped};
 use crate::{Error, Result, Tensor, TensorDyn};
 
@@ -107,11 +108,11 @@ impl<E: ElementKind> Tensor<E> {
             _ => return Err(refused()),
         }
         let buffer = self.buffer().slice(span)?;
-        let start = buffer.start();
-        if !start.is_multiple_of(asked.align()) {
+        let layout = Layout::contiguous(asked, &shape)?;
+        // Of nothing there is no first.
+        if layout.elements() > 0 && !buffer.is_aligned(0, address_alignment(asked)) {
             return Err(refused());
         }
-        let layout = Layout::contiguous(asked, &shape)?;
         layout.check_fits(buffer.len())?;
         Ok(Tensor::assemble(buffer, Meta::new(layout)))
     }
