@@ -130,7 +130,8 @@ impl<E: ElementKind> Tensor<E> {
         if let Some(asked) = E::KNOWN
             && asked != layout.dtype()
         {
-            return Err(Error::WrongElement { have: layout.dtype(), asked });
+            let (tensor, have) = (buffer.name().into(), layout.dtype());
+            return Err(Error::WrongElement { tensor, have, asked });
         }
         layout.check_fits(buffer.len())?;
         layout.check_aligned()?;
@@ -144,7 +145,7 @@ impl<E: ElementKind> Tensor<E> {
         if layout.elements() == 0 || self.buffer().is_aligned(layout.offset(), align) {
             return Ok(());
         }
-        Err(Error::MisalignedAddress { dtype, align })
+        Err(crate::detail::MisalignedAddress { tensor: self.which(), dtype, align }.into())
     }
 }
 

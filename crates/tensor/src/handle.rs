@@ -61,7 +61,10 @@ impl<E: ElementKind> Tensor<E> {
     /// [`Error::WrongElement`] if it is not.
     pub fn typed<T: Element>(&self) -> Result<Tensor<T>> {
         let (have, asked) = (self.dtype(), T::DTYPE);
-        if have == asked { Ok(self.retyped()) } else { Err(Error::WrongElement { have, asked }) }
+        if have == asked {
+            return Ok(self.retyped());
+        }
+        Err(Error::WrongElement { tensor: self.which(), have, asked })
     }
 
     /// The same bytes as elements of `T`: the last dimension has as many more or fewer of them as
@@ -86,9 +89,9 @@ impl<E: ElementKind> Tensor<E> {
         self.check_one_buffer()?;
         let (own, asked) = (self.layout(), T::DTYPE);
         let refused = || {
-            let (have, shape) = (own.dtype(), own.shape().into());
-            let strides = own.strides().into();
-            Error::from(crate::detail::NotReinterpretable { have, asked, shape, strides })
+            let (tensor, have) = (self.which(), own.dtype());
+            let (shape, strides) = (own.shape().into(), own.strides().into());
+            Error::from(crate::detail::NotReinterpretable { tensor, have, asked, shape, strides })
         };
         let span = own.span();
         // Types that share bytes have rows of whole bytes only if the layout says so.

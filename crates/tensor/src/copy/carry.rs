@@ -172,7 +172,8 @@ fn near((buffer, layout): Side<'_>, access: Access) -> Result<Hold> {
 
 fn far((buffer, layout): Side<'_>, access: Access) -> Result<Held> {
     let range = buffer.range_in_raw(layout.span())?;
-    Ok(Held::Far(DeviceHold::over(Arc::clone(buffer.raw()?), access, range)?))
+    let hold = DeviceHold::over(Arc::clone(buffer.raw()?), access, range);
+    Ok(Held::Far(hold.map_err(|error| buffer.named_in(error))?))
 }
 
 /// The same bytes to be read by whoever holds them for writing: a foreign reader in the ledger,
