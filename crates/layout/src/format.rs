@@ -194,7 +194,7 @@ impl PixelFormat {
         match self {
             PixelFormat::P010 => dtype == DType::U16,
             _ if self.is_yuv() => dtype == DType::U8,
-            _ => dtype.size().is_some() && dtype != DType::Bool,
+            _ => dtype.size().is_some() && dtype != DType::Bool && !dtype.is_complex(),
         }
     }
 
@@ -262,5 +262,6 @@ mod tests {
         assert!(PixelFormat::P010.accepts(DType::U16));
         assert!(PixelFormat::PlanarRgb.accepts(DType::F16));
         assert!(!PixelFormat::Rgb.accepts(DType::U4));
+        assert!(!PixelFormat::Rgb.accepts(DType::Complex64));
     }
 }

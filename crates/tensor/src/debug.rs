@@ -6,6 +6,7 @@
 use std::fmt;
 
 use half::{bf16, f16};
+use num_complex::Complex;
 use tenure_layout::DType;
 use tenure_memory::TensorMemory;
 
@@ -67,6 +68,8 @@ impl TensorDyn {
             DType::F32 => self.fmt_as::<f32>(f),
             DType::F64 => self.fmt_as::<f64>(f),
             DType::Bool => self.fmt_as::<Bool>(f),
+            DType::Complex64 => self.fmt_as::<Complex<f32>>(f),
+            DType::Complex128 => self.fmt_as::<Complex<f64>>(f),
             _ => f.write_str("(stored)"),
         }
     }

@@ -60,8 +60,11 @@ pub(super) fn pattern(element: &[u8]) -> Option<[u8; 4]> {
         &[a] => Some([a; 4]),
         &[a, b] => Some([a, b, a, b]),
         &[a, b, c, d] => Some([a, b, c, d]),
-        [first @ .., e, f, g, h] if *first == [*e, *f, *g, *h] => Some([*e, *f, *g, *h]),
-        _ => None,
+        _ => {
+            let (fours, rest) = element.as_chunks::<4>();
+            let first = fours.first().filter(|_| rest.is_empty())?;
+            fours.iter().all(|four| four == first).then_some(*first)
+        }
     }
 }
 
