@@ -2,6 +2,7 @@
 //! descriptor.
 #![forbid(unsafe_code)]
 
+use tenure::memory::{Buffer, kind};
 use tenure::{
     DType, Layout, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory, tensor::Error,
 };
@@ -18,7 +19,13 @@ fn main() {
     // Aligned in its buffer, and the buffer starts at an odd byte.
     for start in [1, 2, 3, 1023] {
         let cut = bytes.buffer().slice(start..start + 64).expect("inside");
-        let tensor = Tensor::<f32>::from_buffer(cut, at(4)).expect("fits");
+        let typed = Tensor::<f32>::from_buffer(cut.clone(), at(4));
+        refused!(typed, Error::MisalignedAddress { .. });
+        let any = TensorDyn::from_buffer(cut.clone(), at(4));
+        refused!(any, Error::MisalignedAddress { .. });
+        // What a file has at any byte says so, and is no slice of elements.
+        let any = TensorDyn::from_unaligned_buffer(cut, at(4)).expect("fits");
+        let tensor = any.typed::<f32>().expect("f32");
         refused!(tensor.map(), Error::MisalignedAddress { .. });
         refused!(tensor.map_read(), Error::MisalignedAddress { .. });
         refused!(tensor.map_strided_read(), Error::MisalignedAddress { .. });
@@ -27,6 +34,12 @@ fn main() {
         let copy = tensor.to(Some(TensorMemory::Mem)).expect("a copy");
         assert_eq!(copy.map().expect("aligned").as_slice(), [f32::from_bits(0x3f3f_3f3f); 4]);
     }
+    // Bytes that do not exist yet will have the alignment that was asked for.
+    let heap = kind::allocator(TensorMemory::Mem).expect("always there");
+    let lazy = Buffer::lazy(heap, 64, None).expect("addressable");
+    let cut = lazy.slice(2..64).expect("inside");
+    refused!(Tensor::<f32>::from_buffer(cut, at(4)), Error::MisalignedAddress { .. });
+    assert!(Tensor::<f32>::from_buffer(lazy.clone(), at(4)).is_ok() && !lazy.is_placed());
     let plane = |offset, stride| {
         let fd = bytes.clone_fd().expect("shared memory has one");
         let plane = PlaneDescriptor::new(fd).expect("open");

@@ -84,6 +84,10 @@ pub const TENURE_DTYPE_U4: DTypeCode = 15;
 pub const TENURE_DTYPE_I4: DTypeCode = 16;
 /// 4-bit float with 2 exponent bits, two to a byte.
 pub const TENURE_DTYPE_F4_E2M1: DTypeCode = 17;
+/// Complex number of two `float`, the real part first: `float _Complex`.
+pub const TENURE_DTYPE_COMPLEX64: DTypeCode = 18;
+/// Complex number of two `double`, the real part first: `double _Complex`.
+pub const TENURE_DTYPE_COMPLEX128: DTypeCode = 19;
 
 /// No image.
 pub const TENURE_FORMAT_NONE: FormatCode = -1;

@@ -83,6 +83,21 @@ fn text_names_everything() {
 }
 
 #[test]
+fn mapped_files_are_the_disk_device() {
+    let (out, _, _) = run(&["info"]);
+    let row =
+        out.lines().find(|line| line.trim_start_matches([' ', '✓', '✗']).starts_with("file "));
+    assert!(row.is_some_and(|row| row.contains("DISK")), "{out}");
+    let report = json(&[]);
+    let disk =
+        |memory: &serde_json::Value| memory["title"].as_str().is_some_and(|it| it.contains("DISK"));
+    let named: Vec<_> =
+        report["memories"].as_array().unwrap().iter().filter(|it| disk(it)).collect();
+    assert_eq!(named.len(), 1, "{report}");
+    assert_eq!(named[0]["name"], "file");
+}
+
+#[test]
 fn forcing_the_heap_is_seen() {
     let report = json(&[("TENURE_FORCE_MEM", "1")]);
     assert_eq!(report["automatic"]["order"], serde_json::json!(["mem"]));

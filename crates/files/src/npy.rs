@@ -76,6 +76,8 @@ fn descr(dtype: DType) -> Result<&'static str> {
         DType::F16 => pick("<f2", ">f2"),
         DType::F32 => pick("<f4", ">f4"),
         DType::F64 => pick("<f8", ">f8"),
+        DType::Complex64 => pick("<c8", ">c8"),
+        DType::Complex128 => pick("<c16", ">c16"),
         DType::Bf16 => return Err(missing(dtype, "convert to f32, which holds every value")),
         DType::F8E4M3 | DType::F8E5M2 | DType::F4E2M1 => {
             return Err(missing(dtype, "convert to f16, which holds every value"));

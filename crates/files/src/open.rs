@@ -243,7 +243,7 @@ impl TensorFile {
         let start = usize::try_from(entry.offset).map_err(|_| beyond())?;
         let end = start.checked_add(entry.bytes()).ok_or_else(beyond)?;
         let buffer = shard.buffer.slice(start..end)?;
-        Ok(TensorDyn::from_buffer(buffer, entry.tensor_layout()?)?)
+        Ok(TensorDyn::from_unaligned_buffer(buffer, entry.tensor_layout()?)?)
     }
 
     /// Brings tensors into memory; all of them, unless told otherwise.

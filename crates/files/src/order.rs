@@ -18,9 +18,9 @@ impl Order {
         if cfg!(target_endian = "little") { Order::Little } else { Order::Big };
 
     /// Bytes of an element that must be reversed between a file of this order and memory: the
-    /// element's size, or 1 if they are right as they are.
+    /// size of a number, of which a complex element is two, or 1 if they are right as they are.
     pub(crate) fn reversed(self, dtype: DType) -> usize {
-        if self == Order::NATIVE { 1 } else { dtype.size().unwrap_or(1) }
+        if self == Order::NATIVE { 1 } else { dtype.align() }
     }
 }
 
@@ -37,6 +37,10 @@ mod tests {
         let mut bytes = number.to_be_bytes();
         reverse(&mut bytes, Order::Big.reversed(DType::U32));
         assert_eq!(u32::from_ne_bytes(bytes), number);
+        // The real part stays the first.
+        let other = if Order::NATIVE == Order::Little { Order::Big } else { Order::Little };
+        assert_eq!(other.reversed(DType::Complex64), 4);
+        assert_eq!(other.reversed(DType::Complex128), 8);
         for order in [Order::Little, Order::Big] {
             for dtype in [DType::U8, DType::Bool, DType::U4, DType::F8E5M2] {
                 assert_eq!(order.reversed(dtype), 1);

@@ -22,7 +22,7 @@ const METADATA: &str = "__metadata__";
 const LONGEST: u64 = 100_000_000;
 
 /// The format's words for our types.
-const WORDS: [(&str, DType); 16] = [
+const WORDS: [(&str, DType); 17] = [
     ("BOOL", DType::Bool),
     ("U8", DType::U8),
     ("I8", DType::I8),
@@ -39,16 +39,16 @@ const WORDS: [(&str, DType); 16] = [
     ("I64", DType::I64),
     ("F64", DType::F64),
     ("F4", DType::F4E2M1),
+    ("C64", DType::Complex64),
 ];
 
 /// Types of the format that tensors do not have: elements and bytes of a block.
-const OPAQUE: [(&str, usize, usize); 6] = [
+const OPAQUE: [(&str, usize, usize); 5] = [
     ("F8_E8M0", 1, 1),
     ("F8_E4M3FNUZ", 1, 1),
     ("F8_E5M2FNUZ", 1, 1),
     ("F6_E2M3", 4, 3),
     ("F6_E3M2", 4, 3),
-    ("C64", 1, 8),
 ];
 
 fn elements(word: &str) -> Option<Elements> {

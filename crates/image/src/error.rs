@@ -192,8 +192,8 @@ impl Error {
             }
             Error::NoPicture { .. } | Error::Undecodable(_) => ErrorKind::Damaged,
             Error::TargetType { .. } => ErrorKind::WrongType,
+            Error::Format(_) => ErrorKind::Unsupported,
             Error::NotAnImage(_)
-            | Error::Format(_)
             | Error::PlanesOverlap(_)
             | Error::Outside(_)
             | Error::CutsChroma(_)

@@ -133,6 +133,7 @@ fn image_of<'a, E: ElementKind>(
         .ok_or_else(|| Error::from(crate::detail::NotAnImage { role, shape: shape() }))?;
     if tensor.rank() > image.tensor_layout()?.rank() {
         return Err(tenure_tensor::Error::from(tenure_tensor::detail::Batched {
+            tensor: tensor.name().into(),
             shape: tensor.shape().into(),
         })
         .into());

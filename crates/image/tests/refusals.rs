@@ -1,7 +1,7 @@
 //! What cannot be converted is refused, with the value that was wrong, before anything is written.
 
 use tenure_image::{Convert, EngineKind, Error, ImageProcessor, Normalize};
-use tenure_layout::{DType, PixelFormat, Region};
+use tenure_layout::{DType, ErrorKind, PixelFormat, Region};
 use tenure_tensor::{DynTensor, Tensor, TensorDyn, TensorMemory};
 
 fn image(width: usize, height: usize, format: PixelFormat) -> Tensor<u8> {
@@ -197,4 +197,28 @@ fn what_engines_say() {
     let (source, target) = (image(8, 8, PixelFormat::Rgb), image(4, 4, PixelFormat::Rgb));
     let said = processor.explain(&source, &target, &Convert::new()).unwrap();
     assert!(said.iter().any(|line| line.verdict.is_ok()), "{said:?}");
+}
+
+#[test]
+fn luma_and_chroma_of_sixteen_bits_are_not_converted() {
+    use PixelFormat::{I420, Nv12, Nv16, Nv21, Nv24, P010};
+    let processor = ImageProcessor::new().unwrap();
+    for format in [Nv12, Nv21, Nv16, Nv24, I420] {
+        // There is such a picture, made by the processor too.
+        let words = processor.create_image(8, 8, format, DType::U16, None).unwrap();
+        assert_eq!((words.dtype(), words.effective_row_stride()), (DType::U16, Some(16)));
+        let rgb = image(8, 8, PixelFormat::Rgb);
+        let error = processor.convert(&words, &rgb, &Convert::new()).unwrap_err();
+        let said = error.to_string();
+        let start = format!("{format} images of u16 cannot be a source: u8 images of every format");
+        assert!(said.starts_with(&start), "{said}");
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        let error = processor.convert(&rgb, &words, &Convert::new()).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{format} images of u16 cannot be a dest")), "{error}");
+        let reason = processor.choose_image(8, 8, format, DType::U16).unwrap().reason;
+        assert!(reason.starts_with("no engine converts such pictures"), "{reason}");
+    }
+    // The format of ten bits in words is.
+    let ten = processor.create_image(8, 8, P010, DType::U16, None).unwrap();
+    processor.convert(&ten, &image(8, 8, PixelFormat::Rgb), &Convert::new()).unwrap();
 }

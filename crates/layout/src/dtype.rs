@@ -53,6 +53,10 @@ pub enum DType {
     I4 = 16,
     /// 4-bit float with 2 exponent bits (`e2m1fn`), two to a byte; stored only.
     F4E2M1 = 17,
+    /// Complex number of two `f32`, the real part first.
+    Complex64 = 18,
+    /// Complex number of two `f64`, the real part first.
+    Complex128 = 19,
 }
 
 /// DLPack type codes (`DLDataTypeCode`).
@@ -61,6 +65,7 @@ mod dl {
     pub(super) const UINT: u8 = 1;
     pub(super) const FLOAT: u8 = 2;
     pub(super) const BFLOAT: u8 = 4;
+    pub(super) const COMPLEX: u8 = 5;
     pub(super) const BOOL: u8 = 6;
     pub(super) const F8_E4M3FN: u8 = 10;
     pub(super) const F8_E5M2: u8 = 12;
@@ -79,7 +84,7 @@ const fn row(dtype: DType, name: &'static str, bits: u8, dlpack: u8) -> Row {
 }
 
 /// One row per type, in the order of the discriminants.
-const TABLE: [Row; 18] = [
+const TABLE: [Row; 20] = [
     row(DType::U8, "u8", 8, dl::UINT),
     row(DType::I8, "i8", 8, dl::INT),
     row(DType::U16, "u16", 16, dl::UINT),
@@ -98,6 +103,8 @@ const TABLE: [Row; 18] = [
     row(DType::U4, "u4", 4, dl::UINT),
     row(DType::I4, "i4", 4, dl::INT),
     row(DType::F4E2M1, "f4e2m1", 4, dl::F4_E2M1FN),
+    row(DType::Complex64, "complex64", 64, dl::COMPLEX),
+    row(DType::Complex128, "complex128", 128, dl::COMPLEX),
 ];
 
 impl DType {
@@ -125,9 +132,27 @@ impl DType {
         if self.is_sub_byte() { None } else { Some(self.bits() / 8) }
     }
 
-    /// What an element's byte offset must be a multiple of.
+    /// What an element's byte offset must be a multiple of: the bytes of the number that it is, or of
+    /// one of the two that a complex one is.
+    ///
+    /// ```
+    /// use tenure_layout::DType;
+    /// assert_eq!((DType::F64.size(), DType::F64.align()), (Some(8), 8));
+    /// assert_eq!((DType::Complex64.size(), DType::Complex64.align()), (Some(8), 4));
+    /// ```
     pub const fn align(self) -> usize {
-        if self.is_sub_byte() { 1 } else { self.bits() / 8 }
+        if self.is_sub_byte() {
+            1
+        } else if self.is_complex() {
+            self.bits() / 16
+        } else {
+            self.bits() / 8
+        }
+    }
+
+    /// Whether an element is a pair of numbers.
+    pub const fn is_complex(self) -> bool {
+        matches!(self, DType::Complex64 | DType::Complex128)
     }
 
     /// Whether several elements share a byte.
@@ -210,6 +235,21 @@ mod tests {
         assert_eq!(DType::from_code(TABLE.len() as u8), None);
         assert!(DType::from_dlpack(2, 32, 4).is_err());
         assert!("f33".parse::<DType>().unwrap_err().to_string().contains("bf16"));
+    }
+
+    #[test]
+    fn complex_elements_are_aligned_as_their_parts() {
+        for (dtype, part, bits) in
+            [(DType::Complex64, DType::F32, 64), (DType::Complex128, DType::F64, 128)]
+        {
+            assert_eq!((dtype.bits(), dtype.align()), (bits, part.align()));
+            assert_eq!(dtype.size(), part.size().map(|size| 2 * size));
+            assert!(dtype.is_complex() && !part.is_complex());
+            assert_eq!(dtype.dlpack(), (5, bits as u8));
+            assert_eq!(DType::from_dlpack(5, bits as u8, 1).unwrap(), dtype);
+        }
+        assert_eq!((DType::Complex64.code(), DType::Complex128.code()), (18, 19));
+        assert!(DType::from_dlpack(5, 32, 1).is_err(), "two f16");
     }
 
     #[test]

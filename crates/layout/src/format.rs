@@ -188,20 +188,29 @@ impl PixelFormat {
         })
     }
 
-    /// Whether images of this format may have elements of this type. Subsampled formats are
-    /// 8-bit (16-bit for P010); the others take any type of whole bytes.
+    /// Whether images of this format may have elements of this type. Luma with chroma in planes of
+    /// their own has 8 or 16 bits (P010 16, of which the upper ten count), YUYV and UYVY have 8; the
+    /// others take any number of whole bytes.
+    ///
+    /// ```
+    /// use tenure_layout::{DType, PixelFormat};
+    /// assert!(PixelFormat::Nv12.accepts(DType::U8) && PixelFormat::Nv12.accepts(DType::U16));
+    /// assert!(!PixelFormat::P010.accepts(DType::U8) && PixelFormat::Rgb.accepts(DType::F32));
+    /// ```
     pub fn accepts(self, dtype: DType) -> bool {
         match self {
             PixelFormat::P010 => dtype == DType::U16,
-            _ if self.is_yuv() => dtype == DType::U8,
-            _ => dtype.size().is_some() && dtype != DType::Bool,
+            PixelFormat::Yuyv | PixelFormat::Uyvy => dtype == DType::U8,
+            _ if self.is_yuv() => matches!(dtype, DType::U8 | DType::U16),
+            _ => dtype.size().is_some() && dtype != DType::Bool && !dtype.is_complex(),
         }
     }
 
     pub(crate) fn depth_words(self) -> &'static str {
         match self {
             PixelFormat::P010 => "u16",
-            _ if self.is_yuv() => "u8",
+            PixelFormat::Yuyv | PixelFormat::Uyvy => "u8",
+            _ if self.is_yuv() => "u8 or u16",
             _ => "whole-byte number",
         }
     }
@@ -256,11 +265,27 @@ mod tests {
     }
 
     #[test]
-    fn subsampled_formats_are_eight_bit() {
-        assert!(PixelFormat::Nv12.accepts(DType::U8));
+    fn luma_and_chroma_are_whole_numbers() {
+        use PixelFormat::{I420, Nv12, Nv16, Nv21, Nv24, P010, Uyvy, Yuyv};
+        for (format, bytes, words) in [
+            (Nv12, true, true),
+            (Nv21, true, true),
+            (Nv16, true, true),
+            (Nv24, true, true),
+            (I420, true, true),
+            (Yuyv, true, false),
+            (Uyvy, true, false),
+            (P010, false, true),
+        ] {
+            assert_eq!(format.accepts(DType::U8), bytes, "{format}");
+            assert_eq!(format.accepts(DType::U16), words, "{format}");
+            assert!(!format.accepts(DType::I16) && !format.accepts(DType::F16), "{format}");
+            assert_eq!(format.depth_words().contains("u16"), words, "{format}");
+        }
         assert!(!PixelFormat::Nv12.accepts(DType::F32));
         assert!(PixelFormat::P010.accepts(DType::U16));
         assert!(PixelFormat::PlanarRgb.accepts(DType::F16));
         assert!(!PixelFormat::Rgb.accepts(DType::U4));
+        assert!(!PixelFormat::Rgb.accepts(DType::Complex64));
     }
 }

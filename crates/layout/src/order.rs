@@ -16,7 +16,8 @@ use crate::DType;
 /// ```
 pub fn swap_little_endian(bytes: &mut [u8], dtype: DType) {
     if cfg!(target_endian = "big") {
-        reverse(bytes, dtype.size().unwrap_or(1));
+        // Of a complex number, each of the two.
+        reverse(bytes, dtype.align());
     }
 }
 

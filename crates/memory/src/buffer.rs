@@ -14,7 +14,10 @@ use crate::{
     ReadGuard, Request, Result, TensorMemory, WriteGuard,
 };
 
+mod align;
+mod names;
 mod owner;
+mod placing;
 mod rows;
 
 /// A byte range of an allocation that exists, or of one that will be made when first touched.
@@ -68,6 +71,8 @@ struct Placed {
     offset: usize,
     /// Address of the byte at `offset`, if it never changes.
     first: Option<NonNull<u8>>,
+    /// What the plan that chose the place calls the buffer.
+    planned: Option<Box<str>>,
 }
 
 // SAFETY: the address is a copy of what the raw buffer answers, which is `Send + Sync` itself; it is
@@ -82,7 +87,7 @@ impl Placed {
         let inside = raw.fixed_address().filter(|_| offset <= raw.size());
         // SAFETY: inside the allocation, or one past its end.
         let first = inside.map(|base| unsafe { base.add(offset) });
-        Placed { raw, offset, first }
+        Placed { raw, offset, first, planned: None }
     }
 }
 
@@ -186,29 +191,6 @@ impl Buffer {
         self.root.place.get().is_some()
     }
 
-    /// Places a lazy buffer inside an arena, `offset` bytes from the arena's start. The arena
-    /// stays allocated for as long as the buffer exists.
-    ///
-    /// # Errors
-    /// If the buffer already has its place, the arena is too small, or the place does not have
-    /// the alignment asked for.
-    pub fn place_in(&self, arena: &Buffer, offset: usize) -> Result<()> {
-        let already = || Error::AlreadyPlaced { id: self.root.identity.id() };
-        if self.is_placed() {
-            return Err(already());
-        }
-        let home = arena.slice_of(offset, self.root.len)?;
-        let placed = home.placed()?;
-        let at = placed.offset + home.offset;
-        // By address where there is one: the arena itself may be aligned to less.
-        let base = placed.raw.base().unwrap_or(0);
-        if !(base + at).is_multiple_of(self.root.align) {
-            return Err(Error::Misaligned { offset: at, align: self.root.align });
-        }
-        let placed = Placed::new(Arc::clone(&placed.raw), at);
-        self.root.place.set(placed).map_err(|_| already())
-    }
-
     /// The bytes `range` of this buffer.
     ///
     /// # Errors
@@ -255,11 +237,6 @@ impl Buffer {
             return own;
         }
         &self.root.identity
-    }
-
-    /// The name it was asked for with.
-    pub fn name(&self) -> Option<&str> {
-        self.root.name.as_deref()
     }
 
     /// Where the bytes are; `None` while they do not exist.
@@ -315,7 +292,7 @@ impl Buffer {
     #[inline]
     pub fn hold(&self, access: Access, range: Range<usize>) -> Result<Hold> {
         let (placed, range) = self.locate(range)?;
-        Hold::over(Arc::clone(&placed.raw), access, range)
+        Hold::over(Arc::clone(&placed.raw), access, range).map_err(|error| self.named_in(error))
     }
 
     /// Holds bytes of the whole allocation that this buffer lies in: for work on several parts
@@ -324,7 +301,8 @@ impl Buffer {
     /// # Errors
     /// As [`Buffer::hold`].
     pub fn hold_around(&self, access: Access, range: Range<usize>) -> Result<Hold> {
-        Hold::over(Arc::clone(&self.placed()?.raw), access, range)
+        let hold = Hold::over(Arc::clone(&self.placed()?.raw), access, range);
+        hold.map_err(|error| self.named_in(error))
     }
 
     /// All bytes, to read.
@@ -343,7 +321,7 @@ impl Buffer {
     #[inline]
     pub fn read_range(&self, range: Range<usize>) -> Result<ReadGuard> {
         let (placed, range) = self.locate(range)?;
-        ReadGuard::over(Arc::clone(&placed.raw), range)
+        ReadGuard::over(Arc::clone(&placed.raw), range).map_err(|error| self.named_in(error))
     }
 
     /// As [`Buffer::hold`], and waits as [`Hold::over_wait`] does.
@@ -357,7 +335,8 @@ impl Buffer {
         timeout: Option<Duration>,
     ) -> Result<Hold> {
         let (placed, range) = self.locate(range)?;
-        Hold::over_wait(Arc::clone(&placed.raw), access, range, timeout)
+        let hold = Hold::over_wait(Arc::clone(&placed.raw), access, range, timeout);
+        hold.map_err(|error| self.named_in(error))
     }
 
     /// All bytes, to write.
@@ -376,7 +355,7 @@ impl Buffer {
     #[inline]
     pub fn write_range(&self, range: Range<usize>) -> Result<WriteGuard> {
         let (placed, range) = self.locate(range)?;
-        WriteGuard::over(Arc::clone(&placed.raw), range)
+        WriteGuard::over(Arc::clone(&placed.raw), range).map_err(|error| self.named_in(error))
     }
 
     /// The allocation, if it exists.

@@ -44,9 +44,9 @@ boxed!(
 /// The bytes are in use in a way that excludes what was asked.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "cannot {asked} bytes {}..{} of {}: bytes {}..{} are held for {held}; {}",
-    range.start, range.end, buffer_words(name), held_range.start, held_range.end,
-    remedy_words(*held)
+    "cannot {asked} {}bytes {}..{} of {}: bytes {}..{} are held for {held}; {}",
+    asker_words(asker), range.start, range.end, buffer_words(name), held_range.start,
+    held_range.end, remedy_words(*held)
 )]
 pub struct Busy {
     /// What was asked for.
@@ -57,8 +57,19 @@ pub struct Busy {
     pub held: Access,
     /// The bytes held.
     pub held_range: Range<usize>,
-    /// Name of the buffer, if it has one.
+    /// Name of the allocation, if it has one; the bytes are counted in it.
     pub name: Option<Arc<str>>,
+    /// Whose bytes were asked for, where that is not all that the allocation is called after.
+    pub asker: Option<Asker>,
+}
+
+/// The tensor or buffer of an arena that somebody asked for.
+#[derive(Debug, Clone)]
+pub struct Asker {
+    /// Its name, if it has one.
+    pub name: Option<Arc<str>>,
+    /// What the plan that placed it calls it, if that is something else.
+    pub planned: Option<Box<str>>,
 }
 
 /// A memory that cannot be had here.
@@ -224,6 +235,15 @@ pub struct Message {
 
 fn buffer_words(name: &Option<Arc<str>>) -> String {
     name.as_ref().map_or_else(|| "the buffer".to_owned(), |name| format!("buffer {name:?}"))
+}
+
+fn asker_words(asker: &Option<Asker>) -> String {
+    match asker.as_ref().map(|asker| (&asker.name, &asker.planned)) {
+        Some((Some(name), Some(planned))) => format!("{name:?} (planned as {planned:?}) at "),
+        Some((Some(name), None)) => format!("{name:?} at "),
+        Some((None, Some(planned))) => format!("what is planned as {planned:?} at "),
+        Some((None, None)) | None => String::new(),
+    }
 }
 
 /// What would end a use.

@@ -49,6 +49,9 @@ fn struct_word(dtype: DType) -> Option<&'static CStr> {
         DType::F32 => c"f",
         DType::F64 => c"d",
         DType::Bool => c"?",
+        // Words of PEP 3118, which numpy knows and Python's `struct` does not.
+        DType::Complex64 => c"Zf",
+        DType::Complex128 => c"Zd",
         _ => return None,
     })
 }

@@ -44,36 +44,19 @@ pub(crate) fn export<'py>(
     dl_device: Option<Device>,
     copy: Option<bool>,
 ) -> Answer<Bound<'py, PyAny>> {
-    if let Some(stream) = stream {
-        check_stream(stream, device(tensor)?.0)?;
-    }
+    let request = ExportRequest::new().stream(stream);
+    request.check_stream(device(tensor)?.0)?;
     // Copies that we began are the only work that the consumer would have to wait for.
     if stream != Some(NO_SYNC) {
         pending::settle(py, tensor, true, None)?;
     }
     let device = dl_device.map(|(device_type, device_id)| DlDevice { device_type, device_id });
-    let request = ExportRequest::new().max_version(max_version).device(device).copy(copy);
+    let request = request.max_version(max_version).device(device).copy(copy);
     let exported = match copy {
         Some(true) => gate::detach(py, || tensor.to_dlpack_for(&request))?,
         _ => tensor.to_dlpack_for(&request)?,
     };
     capsule::new(py, exported)
-}
-
-/// Whether a stream can be one of a device of this type. Those of CUDA are 1 (the default one), 2
-/// (one per thread) and pointers, those of ROCm 0 (the default one) and pointers.
-fn check_stream(stream: i64, device_type: i32) -> Answer<()> {
-    let (whose, right, is_right) = match device_type {
-        2 | 3 | 13 => ("CUDA", "1, 2, a pointer, -1 or None", stream == -1 || stream > 0),
-        10 | 11 => ("ROCm", "0, a pointer, -1 or None", stream == -1 || stream == 0 || stream > 2),
-        CPU => ("the CPU, which has no streams", "None", false),
-        _ => ("this device, which has no streams", "-1 or None", stream == NO_SYNC),
-    };
-    if is_right {
-        return Ok(());
-    }
-    let message = format!("stream is {stream}, which is none of {whose}: pass {right}");
-    Err(PyBufferError::new_err(message).into())
 }
 
 /// What `Tensor.__dlpack_device__` does.

@@ -103,5 +103,5 @@ fn backwards(
     let inside = from.buffer().start() - view.buffer().start();
     let offset = inside + from.layout().offset();
     let layout = Layout::strided(layout.dtype(), &shape, &strides, offset)?;
-    Ok(TensorDyn::from_buffer(view.buffer().clone(), layout)?)
+    Ok(TensorDyn::from_unaligned_buffer(view.buffer().clone(), layout)?)
 }

@@ -17,6 +17,7 @@ fn word(dtype: DType) -> Option<String> {
         DType::U16 | DType::U32 | DType::U64 => (ORDER, 'u'),
         DType::I16 | DType::I32 | DType::I64 => (ORDER, 'i'),
         DType::F16 | DType::F32 | DType::F64 => (ORDER, 'f'),
+        DType::Complex64 | DType::Complex128 => (ORDER, 'c'),
         // As the arrays of ml_dtypes say it.
         DType::Bf16 => (ORDER, 'V'),
         _ => ('|', 'V'),

@@ -9,7 +9,7 @@ use tenure::{DType, PixelFormat, TensorMemory};
 use crate::fail::Answer;
 
 /// The names that numpy has for our types.
-const NUMPY: [(&str, DType); 17] = [
+const NUMPY: [(&str, DType); 19] = [
     ("uint8", DType::U8),
     ("int8", DType::I8),
     ("uint16", DType::U16),
@@ -27,6 +27,8 @@ const NUMPY: [(&str, DType); 17] = [
     ("uint4", DType::U4),
     ("int4", DType::I4),
     ("float4_e2m1fn", DType::F4E2M1),
+    ("complex64", DType::Complex64),
+    ("complex128", DType::Complex128),
 ];
 
 /// `"f32"`, `"float32"`, `"<f4"`, `numpy.dtype("float32")` or `numpy.float32`. Elements are in the
@@ -101,6 +103,8 @@ fn typestr(word: &str) -> Answer<Option<DType>> {
         "f2" => DType::F16,
         "f4" => DType::F32,
         "f8" => DType::F64,
+        "c8" => DType::Complex64,
+        "c16" => DType::Complex128,
         _ => return Ok(None),
     };
     Ok(Some(dtype))

@@ -10,7 +10,6 @@ from_dlpack = np.from_dlpack
 
 # What numpy can and tensors cannot, on purpose.
 REFUSED = {
-    "test_dtype_passthrough": ("complex", "there are no complex elements"),
     "test_writeable": ("", "an old producer cannot say that it is read-only, so it is not"),
 }
 

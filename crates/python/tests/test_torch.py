@@ -122,7 +122,9 @@ def test_refusals_are_torchs_own():
         with pytest.raises((BufferError, RuntimeError), match="grad"):
             tenure.from_dlpack(learned)
     with pytest.raises((BufferError, RuntimeError, ValueError)):
-        tenure.from_dlpack(torch.zeros(2, dtype=torch.complex64))
+        tenure.from_dlpack(torch.zeros(2, dtype=torch.complex32))
+    complexes = tenure.from_dlpack(torch.ones(2, dtype=torch.complex64))
+    assert complexes.dtype == "complex64"
     with pytest.raises((BufferError, RuntimeError)):
         tenure.from_dlpack(torch.zeros(2, 2).to_sparse())
 

@@ -219,8 +219,11 @@ impl<'a, E: ElementKind> TensorBuilder<'a, E> {
         let mut tensor = match self.what {
             What::Shape(shape) if self.row_stride.is_none() => self.build_elements(shape)?,
             What::Shape(shape) => {
-                let shape_of = || Error::from(crate::detail::NotAnImage { shape: shape.into() });
-                let format = self.format.ok_or_else(shape_of)?;
+                let no_image = || {
+                    let (tensor, shape) = (self.name.into(), shape.into());
+                    Error::from(crate::detail::NotAnImage { tensor, shape })
+                };
+                let format = self.format.ok_or_else(no_image)?;
                 let stride = self.row_stride;
                 let image = ImageLayout::from_shape(format, self.dtype, shape, stride)?;
                 self.build_image(image)?

@@ -2,11 +2,11 @@
 //! to the [builder](TensorBuilder).
 
 use crate::{Element, ElementKind};
-use tenure_layout::{Layout, PixelFormat};
+use tenure_layout::{DType, Layout, PixelFormat};
 use tenure_memory::{Buffer, TensorMemory};
 
 use crate::meta::Meta;
-use crate::{Error, Result, Tensor, TensorBuilder};
+use crate::{Error, Result, Tensor, TensorBuilder, TensorDyn};
 
 impl<T: Element> Tensor<T> {
     /// A tensor of zeros in the memory named, or in the first that serves of DMA-BUF, shared
@@ -103,19 +103,77 @@ impl<T: Element> Tensor<T> {
 }
 
 impl<E: ElementKind> Tensor<E> {
-    /// A tensor over bytes that exist.
+    /// A tensor over bytes that exist, or that a lazy buffer will have.
+    ///
+    /// ```
+    /// use tenure_tensor::{DType, Error, Layout, Tensor};
+    /// let bytes = Tensor::<u8>::new(&[64], None, None)?;
+    /// let floats = Layout::contiguous(DType::F32, &[4])?;
+    /// let aligned = bytes.buffer().slice(4..20)?;
+    /// assert!(Tensor::<f32>::from_buffer(aligned, floats.clone()).is_ok());
+    /// let odd = Tensor::<f32>::from_buffer(bytes.buffer().slice(1..17)?, floats);
+    /// assert!(matches!(odd, Err(Error::MisalignedAddress { .. })));
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// If the layout has elements outside the buffer, off their alignment, or of another type
-    /// than `E`.
+    /// If the layout has elements outside the buffer, of another type than `E`, or off their
+    /// alignment: in the buffer ([`tenure_layout::Error::Misaligned`]), or in memory
+    /// ([`Error::MisalignedAddress`]) because the buffer starts between two multiples of it.
     pub fn from_buffer(buffer: Buffer, layout: Layout) -> Result<Self> {
+        let tensor = Tensor::over(buffer, layout)?;
+        tensor.check_place()?;
+        Ok(tensor)
+    }
+
+    fn over(buffer: Buffer, layout: Layout) -> Result<Self> {
         if let Some(asked) = E::KNOWN
             && asked != layout.dtype()
         {
-            return Err(Error::WrongElement { have: layout.dtype(), asked });
+            let (tensor, have) = (buffer.name().into(), layout.dtype());
+            return Err(Error::WrongElement { tensor, have, asked });
         }
         layout.check_fits(buffer.len())?;
         layout.check_aligned()?;
         Ok(Tensor::assemble(buffer, Meta::new(layout)))
     }
+
+    /// That the elements are, or will be, at multiples of their alignment.
+    fn check_place(&self) -> Result<()> {
+        let (dtype, layout) = (self.dtype(), self.layout());
+        let align = address_alignment(dtype);
+        if layout.elements() == 0 || self.buffer().is_aligned(layout.offset(), align) {
+            return Ok(());
+        }
+        Err(crate::detail::MisalignedAddress { tensor: self.which(), dtype, align }.into())
+    }
+}
+
+impl TensorDyn {
+    /// As [`Tensor::from_buffer`], of elements that may be at any byte of memory: of files whose
+    /// format aligns nothing. They can be copied, written elsewhere and mapped as bytes; to map them as
+    /// elements is [`Error::MisalignedAddress`] where they are off their alignment.
+    ///
+    /// ```
+    /// use tenure_tensor::{DType, Layout, Tensor, TensorDyn, TensorMemory};
+    /// let bytes = Tensor::<u8>::from_slice(&[0, 1, 0, 2, 0], &[5])?;
+    /// let layout = Layout::contiguous(DType::U16, &[2])?;
+    /// let odd = TensorDyn::from_unaligned_buffer(bytes.buffer().slice(1..5)?, layout)?;
+    /// assert!(odd.typed::<u16>()?.map_read().is_err());
+    /// let copy = odd.to(Some(TensorMemory::Mem))?.typed::<u16>()?;
+    /// assert_eq!(copy.map_read()?[..], [1, 2].map(u16::from_le));
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the layout has elements outside the buffer, or off their alignment in it.
+    pub fn from_unaligned_buffer(buffer: Buffer, layout: Layout) -> Result<TensorDyn> {
+        Tensor::over(buffer, layout)
+    }
+}
+
+/// What an address of such elements is a multiple of on this machine: 32-bit x86 aligns eight bytes to
+/// four.
+pub(crate) fn address_alignment(dtype: DType) -> usize {
+    dtype.align().min(align_of::<u64>())
 }

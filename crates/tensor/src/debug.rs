@@ -1,11 +1,13 @@
 //! What a tensor prints: shape, element type, memory, name and the first elements.
 //!
-//! Printing never waits and never allocates: elements are shown where the CPU reaches them at once
-//! and nobody writes them.
+//! Printing never waits and makes no memory for what it shows: elements are written one by one from
+//! where they are, where the CPU reaches them at once and nobody writes them. Asking the ledger may
+//! allocate: an entry beside others, or the answer that somebody writes.
 
 use std::fmt;
 
 use half::{bf16, f16};
+use num_complex::Complex;
 use tenure_layout::DType;
 use tenure_memory::TensorMemory;
 
@@ -67,6 +69,8 @@ impl TensorDyn {
             DType::F32 => self.fmt_as::<f32>(f),
             DType::F64 => self.fmt_as::<f64>(f),
             DType::Bool => self.fmt_as::<Bool>(f),
+            DType::Complex64 => self.fmt_as::<Complex<f32>>(f),
+            DType::Complex128 => self.fmt_as::<Complex<f64>>(f),
             _ => f.write_str("(stored)"),
         }
     }
@@ -75,27 +79,12 @@ impl TensorDyn {
         let Ok(map) = self.typed::<T>().and_then(|typed| typed.map_strided_read()) else {
             return f.write_str("(busy)");
         };
-        let mut index = vec![0; self.rank()];
         f.write_str("[")?;
-        for shown in 0..self.len().min(SHOWN) {
+        for (shown, element) in map.iter().take(SHOWN).enumerate() {
             f.write_str(if shown == 0 { "" } else { ", " })?;
-            if let Some(element) = map.get(&index) {
-                element.fmt(f)?;
-            }
-            advance(&mut index, self.shape());
+            element.fmt(f)?;
         }
         f.write_str(if self.len() > SHOWN { ", …]" } else { "]" })
-    }
-}
-
-/// The next index in the order of the shape.
-fn advance(index: &mut [usize], shape: &[usize]) {
-    for (at, len) in index.iter_mut().zip(shape).rev() {
-        *at += 1;
-        if *at < *len {
-            return;
-        }
-        *at = 0;
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use bytemuck::Pod;
 use half::{bf16, f16};
+use num_complex::Complex;
 
 use tenure_layout::DType;
 
@@ -17,7 +18,7 @@ mod sealed {
 /// process that shares the memory, so the list of element types is closed.
 #[diagnostic::on_unimplemented(
     message = "tensors have no elements of type `{Self}`",
-    note = "element types are u8 to u64, i8 to i64, f16, bf16, f32, f64, and `Bool` for truth values"
+    note = "element types are u8 to u64, i8 to i64, f16, bf16, f32, f64, `Complex` of f32 and f64, and `Bool` for truth values"
 )]
 pub trait ElementKind: sealed::Sealed + Send + Sync + 'static {
     /// What a mapped slice holds: the element itself; bytes for [`Dyn`].
@@ -43,7 +44,7 @@ pub trait ElementKind: sealed::Sealed + Send + Sync + 'static {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no element type of tensors",
-    note = "element types are u8 to u64, i8 to i64, f16, bf16, f32, f64, and `Bool` for truth values",
+    note = "element types are u8 to u64, i8 to i64, f16, bf16, f32, f64, `Complex` of f32 and f64, and `Bool` for truth values",
     note = "a `TensorDyn` is made by the functions of the trait `DynTensor`, to be imported"
 )]
 pub trait Element: ElementKind<Stored = Self> + Pod + PartialEq + fmt::Debug {
@@ -144,6 +145,7 @@ macro_rules! elements {
 elements! {
     u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u64 => U64, i64 => I64,
     f16 => F16, bf16 => Bf16, f32 => F32, f64 => F64, Bool => Bool,
+    Complex<f32> => Complex64, Complex<f64> => Complex128,
 }
 
 #[cfg(test)]
@@ -175,6 +177,8 @@ mod tests {
         agrees::<f32>();
         agrees::<f64>();
         agrees::<Bool>();
+        agrees::<Complex<f32>>();
+        agrees::<Complex<f64>>();
     }
 
     #[test]

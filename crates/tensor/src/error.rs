@@ -20,8 +20,10 @@ pub enum Error {
     #[error(transparent)]
     Memory(#[from] tenure_memory::Error),
     /// A typed tensor was asked for elements of another type.
-    #[error("the tensor has {have} elements, not {asked}")]
+    #[error("{tensor} has {have} elements, not {asked}")]
     WrongElement {
+        /// Which tensor.
+        tensor: detail::Which,
         /// What it has.
         have: DType,
         /// What was asked for.
@@ -48,15 +50,8 @@ pub enum Error {
     #[error(transparent)]
     Overlapping(Box<detail::Overlapping>),
     /// An address that is not aligned to the element type.
-    #[error(
-        "the tensor's bytes start at an address that is not a multiple of {align}, the alignment of {dtype}: copy it"
-    )]
-    MisalignedAddress {
-        /// The element type.
-        dtype: DType,
-        /// What the address must be a multiple of.
-        align: usize,
-    },
+    #[error(transparent)]
+    MisalignedAddress(Box<detail::MisalignedAddress>),
     /// Bytes that are no whole elements of the type asked for.
     #[error(transparent)]
     NotReinterpretable(Box<detail::NotReinterpretable>),
@@ -84,10 +79,12 @@ pub enum Error {
     },
     /// One slice was asked for of an image whose planes are in several buffers.
     #[error(
-        "the {format} image has its planes in {buffers} buffers{}",
+        "{tensor} of format {format} has its planes in {buffers} buffers{}",
         Remedy::MapPlanes.clause()
     )]
     SeveralBuffers {
+        /// Which tensor.
+        tensor: detail::Which,
         /// The format.
         format: PixelFormat,
         /// How many buffers.
@@ -135,7 +132,7 @@ impl Error {
             Error::NotContiguous(_)
             | Error::NotWhole(_)
             | Error::Overlapping(_)
-            | Error::MisalignedAddress { .. }
+            | Error::MisalignedAddress(_)
             | Error::NotReinterpretable(_)
             | Error::SeveralBuffers { .. } => ErrorKind::Unsupported,
             Error::NotAnImage(_)

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::{Dyn, Element, ElementKind};
 use tenure_layout::Layout;
 
+use crate::create::address_alignment;
 use crate::meta::{Meta, untyped};
 use crate::{Error, Result, Tensor, TensorDyn};
 
@@ -60,7 +61,10 @@ impl<E: ElementKind> Tensor<E> {
     /// [`Error::WrongElement`] if it is not.
     pub fn typed<T: Element>(&self) -> Result<Tensor<T>> {
         let (have, asked) = (self.dtype(), T::DTYPE);
-        if have == asked { Ok(self.retyped()) } else { Err(Error::WrongElement { have, asked }) }
+        if have == asked {
+            return Ok(self.retyped());
+        }
+        Err(Error::WrongElement { tensor: self.which(), have, asked })
     }
 
     /// The same bytes as elements of `T`: the last dimension has as many more or fewer of them as
@@ -85,9 +89,9 @@ impl<E: ElementKind> Tensor<E> {
         self.check_one_buffer()?;
         let (own, asked) = (self.layout(), T::DTYPE);
         let refused = || {
-            let (have, shape) = (own.dtype(), own.shape().into());
-            let strides = own.strides().into();
-            Error::from(crate::detail::NotReinterpretable { have, asked, shape, strides })
+            let (tensor, have) = (self.which(), own.dtype());
+            let (shape, strides) = (own.shape().into(), own.strides().into());
+            Error::from(crate::detail::NotReinterpretable { tensor, have, asked, shape, strides })
         };
         let span = own.span();
         // Types that share bytes have rows of whole bytes only if the layout says so.
@@ -107,11 +111,11 @@ impl<E: ElementKind> Tensor<E> {
             _ => return Err(refused()),
         }
         let buffer = self.buffer().slice(span)?;
-        let start = buffer.start();
-        if !start.is_multiple_of(asked.align()) {
+        let layout = Layout::contiguous(asked, &shape)?;
+        // Of nothing there is no first.
+        if layout.elements() > 0 && !buffer.is_aligned(0, address_alignment(asked)) {
             return Err(refused());
         }
-        let layout = Layout::contiguous(asked, &shape)?;
         layout.check_fits(buffer.len())?;
         Ok(Tensor::assemble(buffer, Meta::new(layout)))
     }

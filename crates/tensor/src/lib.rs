@@ -76,6 +76,7 @@ pub use dynamic::DynTensor;
 pub use element::{Bool, Dyn, Element, ElementKind};
 pub use error::{Error, Result};
 pub use map::{Elements, SpanMap, SpanRead, StridedMap, StridedRead, TensorMap, TensorRead};
+pub use num_complex::Complex;
 pub use rows::{RowsMap, RowsRead};
 #[cfg(linux_like)]
 pub use share::{Sharing, receive, send};

@@ -14,6 +14,7 @@ use bytemuck::Pod;
 use tenure_layout::Layout;
 use tenure_memory::{ReadGuard, ReadRows, WriteGuard, WriteRows};
 
+use crate::detail::Which;
 use crate::meta::Placed;
 use crate::{Error, Result, Tensor};
 
@@ -86,7 +87,7 @@ impl<E: ElementKind> Tensor<E> {
     pub fn map_wait(&self, timeout: Option<Duration>) -> Result<TensorMap<E>> {
         self.check_contiguous()?;
         let (placed, range) = self.place_now(self.own_bytes())?;
-        let guard = WriteGuard::over_wait(placed, range, timeout)?;
+        let guard = WriteGuard::over_wait(placed, range, timeout).map_err(|it| self.named(it))?;
         self.check_address(guard.hold().address())?;
         Ok(TensorMap::new(guard))
     }
@@ -98,7 +99,7 @@ impl<E: ElementKind> Tensor<E> {
     pub fn map_read_wait(&self, timeout: Option<Duration>) -> Result<TensorRead<E>> {
         self.check_contiguous()?;
         let (placed, range) = self.place_now(self.own_bytes())?;
-        let guard = ReadGuard::over_wait(placed, range, timeout)?;
+        let guard = ReadGuard::over_wait(placed, range, timeout).map_err(|it| self.named(it))?;
         self.check_address(guard.hold().address())?;
         Ok(TensorRead::new(guard))
     }
@@ -167,7 +168,7 @@ impl<E: ElementKind> Tensor<E> {
     #[inline]
     fn hold_to_read(&self, bytes: Range<usize>) -> Result<ReadGuard<Placed>> {
         let (placed, range) = self.place_now(bytes)?;
-        let guard = ReadGuard::over(placed, range)?;
+        let guard = ReadGuard::over(placed, range).map_err(|it| self.named(it))?;
         self.check_address(guard.hold().address())?;
         Ok(guard)
     }
@@ -175,7 +176,7 @@ impl<E: ElementKind> Tensor<E> {
     #[inline]
     fn hold_to_write(&self, bytes: Range<usize>) -> Result<WriteGuard<Placed>> {
         let (placed, range) = self.place_now(bytes)?;
-        let guard = WriteGuard::over(placed, range)?;
+        let guard = WriteGuard::over(placed, range).map_err(|it| self.named(it))?;
         self.check_address(guard.hold().address())?;
         Ok(guard)
     }
@@ -184,7 +185,7 @@ impl<E: ElementKind> Tensor<E> {
     pub(crate) fn hold_rows_to_read(&self) -> Result<ReadRows<Placed>> {
         self.check_one_buffer()?;
         let rows = self.parts.buffer.rows_in_raw(&held::rows_of(&self.parts.meta.layout))?;
-        let guard = ReadRows::over(self.placed(), rows)?;
+        let guard = ReadRows::over(self.placed(), rows).map_err(|it| self.named(it))?;
         self.check_address(guard.address())?;
         Ok(guard)
     }
@@ -193,7 +194,7 @@ impl<E: ElementKind> Tensor<E> {
     pub(crate) fn hold_rows_to_write(&self) -> Result<WriteRows<Placed>> {
         self.check_one_buffer()?;
         let rows = self.parts.buffer.rows_in_raw(&held::rows_of(&self.parts.meta.layout))?;
-        let guard = WriteRows::over(self.placed(), rows)?;
+        let guard = WriteRows::over(self.placed(), rows).map_err(|it| self.named(it))?;
         self.check_address(guard.address())?;
         Ok(guard)
     }
@@ -222,7 +223,25 @@ impl<E: ElementKind> Tensor<E> {
         if lowest.addr().get().is_multiple_of(align) || self.is_empty() {
             return Ok(());
         }
-        Err(Error::MisalignedAddress { dtype: self.dtype(), align })
+        Err(self.misaligned(align))
+    }
+
+    #[cold]
+    fn misaligned(&self, align: usize) -> Error {
+        let (tensor, dtype) = (self.which(), self.dtype());
+        crate::detail::MisalignedAddress { tensor, dtype, align }.into()
+    }
+
+    /// An error of the memory, which knows the allocation's name, with the tensor's.
+    #[cold]
+    pub(crate) fn named(&self, error: tenure_memory::Error) -> tenure_memory::Error {
+        self.parts.buffer.named_in(error)
+    }
+
+    /// The tensor's name, for errors.
+    #[cold]
+    pub(crate) fn which(&self) -> Which {
+        self.name().into()
     }
 
     #[inline]
@@ -240,7 +259,8 @@ impl<E: ElementKind> Tensor<E> {
         let layout = &self.parts.meta.layout;
         let (shape, strides) = (layout.shape().into(), layout.strides().into());
         let (rows, whole) = (self.rows_shape().is_ok(), self.check_whole().is_ok());
-        crate::detail::NotContiguous { shape, strides, rows, whole }.into()
+        let tensor = self.which();
+        crate::detail::NotContiguous { tensor, shape, strides, rows, whole }.into()
     }
 
     /// The span of the tensor, if nobody else has bytes in its gaps.
@@ -256,14 +276,14 @@ impl<E: ElementKind> Tensor<E> {
             return Ok(span);
         }
         let (shape, strides) = (layout.shape().into(), layout.strides().into());
-        Err(Error::from(crate::detail::NotWhole { shape, strides }))
+        Err(crate::detail::NotWhole { tensor: self.which(), shape, strides }.into())
     }
 
     pub(crate) fn check_writable_strides(&self) -> Result<()> {
         let layout = &self.parts.meta.layout;
         if layout.may_self_overlap() {
             let (shape, strides) = (layout.shape().into(), layout.strides().into());
-            Err(Error::from(crate::detail::Overlapping { shape, strides }))
+            Err(crate::detail::Overlapping { tensor: self.which(), shape, strides }.into())
         } else {
             Ok(())
         }
@@ -274,7 +294,8 @@ impl<E: ElementKind> Tensor<E> {
         match &self.parts.meta.image {
             Some(image) if !self.parts.other_planes.is_empty() => {
                 let buffers = 1 + self.parts.other_planes.len();
-                Err(Error::SeveralBuffers { format: image.layout.format(), buffers })
+                let (tensor, format) = (self.which(), image.layout.format());
+                Err(Error::SeveralBuffers { tensor, format, buffers })
             }
             _ => Ok(()),
         }

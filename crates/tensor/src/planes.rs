@@ -59,7 +59,12 @@ impl<E: ElementKind> Tensor<E> {
                     let (one, other) = (image.plane_layout(a)?, image.plane_layout(b)?);
                     if one.shares_bytes(&other) {
                         let (shape, strides) = (one.shape().into(), one.strides().into());
-                        return Err(Error::from(crate::detail::Overlapping { shape, strides }));
+                        let tensor = self.which();
+                        return Err(Error::from(crate::detail::Overlapping {
+                            tensor,
+                            shape,
+                            strides,
+                        }));
                     }
                     interleave = true;
                 }

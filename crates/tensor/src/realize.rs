@@ -194,7 +194,8 @@ fn place(
     };
     for &(index, arena, offset) in placements {
         if schedule.buffers[index].view_of.is_none() {
-            let placed = buffers[index].place_in(&arenas[arena], offset);
+            let placed =
+                buffers[index].place_in_as(&arenas[arena], offset, &schedule.buffers[index].name);
             placed.map_err(failed(index, arena, offset))?;
         }
     }
@@ -203,7 +204,7 @@ fn place(
             let (base, start) = base_of(schedule, index);
             // A slice of its base follows it; its identity is the base's.
             if buffers[index].identity().id() != buffers[base].identity().id() {
-                let placed = buffers[index].place_in(buffers[base], start);
+                let placed = buffers[index].place_in_as(buffers[base], start, &spec.name);
                 placed.map_err(|source| detail::View {
                     who: who(schedule, buffers, index),
                     base: who(schedule, buffers, base),

@@ -116,8 +116,9 @@ impl<E: ElementKind> Tensor<E> {
         }
         if elements > 1 && shape.last() != Some(&1) && strides.last() != Some(&1) {
             let (shape, strides) = (shape.into(), strides.into());
-            let whole = false;
-            return Err(crate::detail::NotContiguous { shape, strides, rows: false, whole }.into());
+            let (tensor, rows, whole) = (self.which(), false, false);
+            let strided = crate::detail::NotContiguous { tensor, shape, strides, rows, whole };
+            return Err(strided.into());
         }
         let dtype = layout.dtype();
         let row_len = match dtype.size() {

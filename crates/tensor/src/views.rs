@@ -192,6 +192,7 @@ impl<E: ElementKind> Tensor<E> {
         let Some(image) = &self.parts.meta.image else { return self.index(0, index) };
         if !self.parts.meta.batched() {
             return Err(Error::from(crate::detail::NotABatch {
+                tensor: self.which(),
                 shape: self.shape().into(),
                 format: image.layout.format(),
             }));
@@ -264,14 +265,11 @@ impl<E: ElementKind> Tensor<E> {
     /// The image that this tensor is, if it is exactly one.
     pub(crate) fn one_image(&self) -> Result<&Image> {
         let shape = || self.shape().into();
-        let image = self
-            .parts
-            .meta
-            .image
-            .as_ref()
-            .ok_or_else(|| Error::from(crate::detail::NotAnImage { shape: shape() }))?;
+        let Some(image) = &self.parts.meta.image else {
+            return Err(crate::detail::NotAnImage { tensor: self.which(), shape: shape() }.into());
+        };
         if self.parts.meta.batched() {
-            return Err(Error::from(crate::detail::Batched { shape: shape() }));
+            return Err(crate::detail::Batched { tensor: self.which(), shape: shape() }.into());
         }
         Ok(image)
     }

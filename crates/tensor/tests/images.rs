@@ -402,3 +402,44 @@ fn batches_are_images_one_by_one() {
     assert_eq!((inner.shape(), inner.format()), (&[3, 4, 4, 3][..], Some(PixelFormat::Rgb)));
     assert_eq!(inner.batch(2).unwrap().shape(), &[4, 4, 3]);
 }
+
+#[test]
+fn luma_and_chroma_of_sixteen_bits() {
+    for format in [
+        PixelFormat::Nv12,
+        PixelFormat::Nv21,
+        PixelFormat::Nv16,
+        PixelFormat::Nv24,
+        PixelFormat::I420,
+    ] {
+        let image = Tensor::<u16>::image(8, 4, format, None, None).unwrap();
+        assert_eq!(
+            (image.row_stride(), image.effective_row_stride()),
+            (None, Some(16)),
+            "{format}"
+        );
+        assert_eq!((image.dtype(), image.format()), (DType::U16, Some(format)));
+        let bytes = Tensor::<u8>::image(8, 4, format, None, None).unwrap();
+        assert_eq!(image.shape(), bytes.shape());
+        for plane in 0..image.plane_count() {
+            let (words, plane_bytes) = (image.plane(plane).unwrap(), bytes.plane(plane).unwrap());
+            assert_eq!(words.shape(), plane_bytes.shape());
+            words.fill(1000 + plane as u16).unwrap();
+        }
+        let map = image.map_read().unwrap();
+        assert_eq!(map.iter().filter(|value| **value == 1000).count(), 32, "luma of {format}");
+        assert!(!map.contains(&0));
+        drop(map);
+        // With padding, and as a region.
+        let wide = Tensor::<u16>::image_builder(8, 4, format).row_stride(64).build().unwrap();
+        assert_eq!(wide.row_stride(), Some(64));
+        wide.copy_from(&image).unwrap();
+        let part = wide.view(Region::new(2, 2, 4, 2)).unwrap();
+        assert_eq!(part.plane_offset(), Some(2 * 64 + 2 * 2), "{format}");
+        let luma = part.plane(0).unwrap();
+        assert!(luma.map_strided_read().unwrap().iter().all(|value| *value == 1000));
+        let flat = Tensor::<u16>::new(image.shape(), None, None).unwrap();
+        assert_eq!(flat.with_format(format).unwrap().width(), Some(8));
+    }
+    assert!(Tensor::<u16>::image(8, 4, PixelFormat::Yuyv, None, None).is_err());
+}

@@ -256,7 +256,7 @@ fn element_types_are_checked() {
     assert_eq!(t.map_read().unwrap().as_slice()[12..], 1.0f32.to_ne_bytes());
     assert_eq!(typed.to_dyn().buffer_identity(), t.buffer_identity());
     match t.typed::<i32>() {
-        Err(Error::WrongElement { have: DType::F32, asked: DType::I32 }) => {}
+        Err(Error::WrongElement { have: DType::F32, asked: DType::I32, .. }) => {}
         other => panic!("{other:?}"),
     }
     let error = Tensor::<u8>::from_slice(&[1, 2, 3], &[2, 2]).unwrap_err();

@@ -30,22 +30,23 @@ fn in_memory() -> Vec<Error> {
 }
 
 fn of_tensors() -> Vec<Error> {
-    use tensor::detail::{Batched, NotABatch, NotAnImage, NotContiguous, NotWhole};
-    let shape = || vec![2, 3].into();
+    use tensor::detail::{Batched, NotABatch, NotAnImage, NotContiguous, NotWhole, Which};
+    let (which, shape) = (Which::default, || vec![2, 3].into());
     let strides = || vec![1, 2].into();
-    let strided =
-        |rows, whole| NotContiguous { shape: shape(), strides: strides(), rows, whole }.into();
+    let strided = |rows, whole| {
+        NotContiguous { tensor: which(), shape: shape(), strides: strides(), rows, whole }.into()
+    };
     let errors = [
         tensor::Error::NoRustType { dtype: DType::U4 },
         strided(true, true),
         strided(true, false),
         strided(false, true),
         strided(false, false),
-        NotWhole { shape: shape(), strides: strides() }.into(),
-        NotAnImage { shape: shape() }.into(),
-        Batched { shape: shape() }.into(),
-        NotABatch { shape: shape(), format: PixelFormat::Rgb }.into(),
-        tensor::Error::SeveralBuffers { format: PixelFormat::Nv12, buffers: 2 },
+        NotWhole { tensor: which(), shape: shape(), strides: strides() }.into(),
+        NotAnImage { tensor: which(), shape: shape() }.into(),
+        Batched { tensor: which(), shape: shape() }.into(),
+        NotABatch { tensor: which(), shape: shape(), format: PixelFormat::Rgb }.into(),
+        tensor::Error::SeveralBuffers { tensor: which(), format: PixelFormat::Nv12, buffers: 2 },
     ];
     errors.into_iter().map(Error::from).collect()
 }

@@ -45,11 +45,12 @@ struct Array {
 
 impl Array {
     fn bytes(&self) -> Vec<u8> {
-        let words = ["|u1", "<f4", "<f8", "|b1", "<i8", ">f4", "<f2", "|O", "<U4", "<c8"];
+        let words = ["|u1", "<f4", "<f8", "|b1", "<i8", ">f4", "<f2", "|O", "<U4", "<c8", "<c16"];
         let (word, size) = match usize::from(self.dtype) % words.len() {
             at @ (0 | 3) => (words[at], 1),
             at @ (1 | 5) => (words[at], 4),
             6 => (words[6], 2),
+            10 => (words[10], 16),
             at => (words[at], 8),
         };
         let mut shape: Vec<String> = self

@@ -47,12 +47,14 @@ fn element_types() {
         (TENURE_DTYPE_U4, "u4"),
         (TENURE_DTYPE_I4, "i4"),
         (TENURE_DTYPE_F4_E2M1, "f4e2m1"),
+        (TENURE_DTYPE_COMPLEX64, "complex64"),
+        (TENURE_DTYPE_COMPLEX128, "complex128"),
     ];
     assert_eq!(DType::all().count(), codes.len());
     for (code, word) in codes {
         assert_eq!(dtype(code).unwrap().name(), word);
     }
-    assert!(dtype(18).unwrap_err().text.contains("10 f32"));
+    assert!(dtype(20).unwrap_err().text.contains("10 f32"));
     assert!(dtype(-1).is_err());
 }
 

@@ -98,7 +98,7 @@ pub(crate) fn entry(name: String, head: &[u8], size: u64) -> Result<Entry> {
 }
 
 /// What elements are, and the order of their bytes: numbers, or blocks of what tensors do not have
-/// (times, text). Objects of Python are neither, and complex numbers would be taken for bytes.
+/// (times, text). Objects of Python are neither, and long complex numbers would be taken for bytes.
 fn elements(descr: &str) -> Result<(Elements, Order)> {
     let unknown = match dtype(descr) {
         Ok((dtype, order)) => return Ok((Elements::Plain(dtype), order)),
@@ -113,8 +113,8 @@ fn elements(descr: &str) -> Result<(Elements, Order)> {
     };
     let blocks = match kind {
         "c" => Err(damaged(&format!(
-            "has complex elements, `{descr}`, which tensors do not have: save pairs of floats, \
-             a.view(a.real.dtype).reshape(*a.shape, 2)"
+            "has complex elements, `{descr}`, of other parts than f32 and f64: save \
+             a.astype(\"complex128\")"
         ))),
         "i" | "u" | "f" | "m" | "M" | "S" | "V" => Ok(Elements::blocks(descr, 1, size)),
         // Four bytes for a character.
@@ -156,7 +156,8 @@ fn parts(bytes: &[u8]) -> Result<(&str, &[u8])> {
 /// The element type of numpy's word for it, and the order of its bytes.
 fn dtype(descr: &str) -> Result<(DType, Order)> {
     let unknown = || {
-        let known = "truth values, integers and floats of at most 8 bytes are known";
+        let known = "truth values, and integers, floats and parts of complex numbers of at most 8 \
+                     bytes are known";
         damaged(&format!("has elements of `{descr}`: {known}"))
     };
     let (order, word) = descr.split_at_checked(1).ok_or_else(unknown)?;
@@ -181,6 +182,8 @@ fn dtype(descr: &str) -> Result<(DType, Order)> {
         "f2" => DType::F16,
         "f4" => DType::F32,
         "f8" => DType::F64,
+        "c8" => DType::Complex64,
+        "c16" => DType::Complex128,
         _ => return Err(unknown()),
     };
     Ok((dtype, order))

@@ -100,6 +100,34 @@ fn any_strides_are_written_in_order() {
 }
 
 #[test]
+fn complex_elements_are_pairs_of_floats() {
+    use tenure_tensor::Complex;
+    let t =
+        Tensor::from_slice(&[Complex::new(1.0f32, 2.0), Complex::new(-3.0, 0.5)], &[2]).unwrap();
+    let file = written(&t);
+    let order = if cfg!(target_endian = "little") { "<" } else { ">" };
+    let (words, elements) = parts(&file);
+    assert!(words.contains(&format!("'descr': '{order}c8'")), "{words}");
+    let floats = [1.0f32, 2.0, -3.0, 0.5];
+    assert_eq!(elements, floats.map(f32::to_ne_bytes).as_flattened());
+    // Of a machine of either order, with the real part first.
+    let parts = [1.5f64, -2.0];
+    for (word, bytes) in
+        [("<c16", parts.map(f64::to_le_bytes)), (">c16", parts.map(f64::to_be_bytes))]
+    {
+        let mut other = head(word, &[1]);
+        other.extend(bytes.as_flattened());
+        let read = read(&other, None).unwrap().typed::<Complex<f64>>().unwrap();
+        assert_eq!(read.map_read().unwrap()[0], Complex::new(1.5, -2.0), "{word}");
+        assert_eq!(written(&read)[..128], head(&format!("{order}c16"), &[1])[..]);
+    }
+    let long = head("<c32", &[0]);
+    assert!(read(&long, None).unwrap_err().to_string().contains("at most 8"));
+    let error = catalogue(&long[..]).unwrap_err().to_string();
+    assert!(error.contains("complex") && error.contains("of other parts"), "{error}");
+}
+
+#[test]
 fn images_have_no_padding() {
     for format in PixelFormat::all() {
         let dtype = if format == PixelFormat::P010 { DType::U16 } else { DType::U8 };

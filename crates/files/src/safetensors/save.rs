@@ -128,6 +128,7 @@ fn too_large() -> Error {
 fn word(dtype: DType) -> Result<&'static str> {
     let instead = match dtype {
         DType::U4 => "convert to u8, which holds every value",
+        DType::Complex128 => "view the elements as pairs of f64, or convert to complex64",
         _ => "convert to i8, which holds every value",
     };
     let missing = || {

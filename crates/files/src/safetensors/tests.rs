@@ -223,3 +223,29 @@ fn elements_are_little_endian() {
         assert_eq!(reals.map_read().unwrap().as_slice(), [1.5, -2.0]);
     }
 }
+
+/// The format has pairs of f32, and none of f64.
+#[test]
+fn complex_elements_of_single_precision() {
+    use tenure_tensor::{Complex, DType, Tensor};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let numbers = [Complex::new(1.0f32, -2.0), Complex::new(0.0, 3.5)];
+    let single = Tensor::from_slice(&numbers, &[2]).unwrap().to_dyn();
+    save(&path, &[("z", single.clone())], &Save::default()).unwrap();
+    let opened = crate::open(&path).unwrap();
+    let entry = opened.entry("z").unwrap();
+    assert_eq!(entry.elements(), &Elements::Plain(DType::Complex64));
+    let file = std::fs::read(&path).unwrap();
+    let floats = [1.0f32, -2.0, 0.0, 3.5].map(f32::to_le_bytes);
+    assert_eq!(file[entry.offset() as usize..][..16], *floats.as_flattened());
+    let loaded = opened.load().run().unwrap();
+    let back = opened.tensor("z").or_else(|_| loaded.tensor("z")).unwrap();
+    let back = back.typed::<Complex<f32>>().unwrap();
+    assert_eq!(back.map_read().unwrap()[..], numbers);
+    let double = Tensor::from_slice(&[Complex::new(1.0f64, 2.0)], &[1]).unwrap().to_dyn();
+    let path = folder.path().join("double.safetensors");
+    let refused = save(&path, &[("z", double)], &Save::default()).unwrap_err().to_string();
+    assert!(refused.contains("complex128") && refused.contains("complex64"), "{refused}");
+    assert!(!path.exists());
+}

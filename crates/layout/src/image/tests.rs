@@ -84,6 +84,35 @@ fn regions_keep_chroma_whole() {
     assert!(matches!(frame.view(Region::new(4, 4, 4, 1)), Err(Error::RegionOutOfBounds { .. })));
 }
 
+#[test]
+fn words_of_luma_and_chroma_have_strides_of_their_own() {
+    let new = |format, stride| ImageLayout::new(6, 4, format, DType::U16, stride);
+    let places = |image: &ImageLayout| -> Vec<_> {
+        let place = |plane: &PlaneLayout| (plane.offset, plane.row_stride, plane.rows);
+        image.planes().iter().map(place).collect()
+    };
+    for (format, expected) in [
+        (PixelFormat::Nv12, vec![(0, 12, 4), (48, 12, 2)]),
+        (PixelFormat::Nv21, vec![(0, 12, 4), (48, 12, 2)]),
+        (PixelFormat::Nv16, vec![(0, 12, 4), (48, 12, 4)]),
+        (PixelFormat::Nv24, vec![(0, 12, 4), (48, 24, 4)]),
+        // Half of a stride has to be whole words.
+        (PixelFormat::I420, vec![(0, 12, 4), (48, 6, 2), (60, 6, 2)]),
+    ] {
+        let image = new(format, None).unwrap();
+        assert_eq!(places(&image), expected, "{format}");
+        let bytes = ImageLayout::new(6, 4, format, DType::U8, None).unwrap();
+        assert_eq!(image.packed_bytes(), 2 * bytes.packed_bytes());
+        assert!(new(format, Some(10)).is_err() && new(format, Some(13)).is_err(), "{format}");
+        assert_eq!(new(format, Some(64)).unwrap().row_stride(), 64);
+    }
+    assert!(new(PixelFormat::I420, Some(14)).is_err(), "7 bytes are no words");
+    let error = new(PixelFormat::Yuyv, None).unwrap_err().to_string();
+    assert_eq!(error, "yuyv images have u8 elements, not u16");
+    let error = ImageLayout::new(6, 4, PixelFormat::Nv12, DType::F32, None).unwrap_err();
+    assert_eq!(error.to_string(), "nv12 images have u8 or u16 elements, not f32");
+}
+
 fn formats() -> impl Strategy<Value = (PixelFormat, DType)> {
     let all: Vec<_> = PixelFormat::all()
         .flat_map(|format| [DType::U8, DType::U16, DType::F32].map(|dtype| (format, dtype)))

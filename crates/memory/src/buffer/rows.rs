@@ -12,7 +12,7 @@ impl Buffer {
     /// As [`Buffer::hold`].
     pub fn read_rows(&self, rows: &Rows) -> Result<ReadRows> {
         let rows = self.rows_in_raw(rows)?;
-        ReadRows::over(Arc::clone(self.raw()?), rows)
+        ReadRows::over(Arc::clone(self.raw()?), rows).map_err(|error| self.named_in(error))
     }
 
     /// Rows of bytes, to write: two threads may write the left and the right half of one image.
@@ -34,7 +34,7 @@ impl Buffer {
     /// As [`Buffer::write`].
     pub fn write_rows(&self, rows: &Rows) -> Result<WriteRows> {
         let rows = self.rows_in_raw(rows)?;
-        WriteRows::over(Arc::clone(self.raw()?), rows)
+        WriteRows::over(Arc::clone(self.raw()?), rows).map_err(|error| self.named_in(error))
     }
 
     /// Where rows of this buffer are in its allocation, made now if it does not exist.

@@ -42,6 +42,7 @@ impl RawBuffer {
             held: access,
             held_range,
             name: self.name.clone(),
+            asker: None,
         })
     }
 

@@ -124,6 +124,7 @@ impl RawBuffer {
                     held,
                     held_range,
                     name,
+                    asker: None,
                 }));
             }
         }

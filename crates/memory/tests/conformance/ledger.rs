@@ -17,10 +17,11 @@ pub(super) fn readers_share_and_a_writer_excludes(variant: &Variant) {
     let writer = buffer.write_range(0..500).unwrap();
     match buffer.read_range(499..501).unwrap_err() {
         Error::Busy(busy) => {
-            let tenure_memory::detail::Busy { asked, range, held, held_range, name } = *busy;
+            let tenure_memory::detail::Busy { asked, range, held, held_range, name, asker } = *busy;
             assert_eq!((asked, range), (Access::Read, 499..501));
             assert_eq!((held, held_range), (Access::Write, 0..500));
             assert_eq!(name.as_deref(), Some("contended"));
+            assert!(asker.is_none(), "the allocation is called after it");
         }
         other => panic!("{other}"),
     }

@@ -59,8 +59,11 @@ pub(super) fn pattern(element: &[u8]) -> Option<[u8; 4]> {
         &[a] => Some([a; 4]),
         &[a, b] => Some([a, b, a, b]),
         &[a, b, c, d] => Some([a, b, c, d]),
-        [first @ .., e, f, g, h] if *first == [*e, *f, *g, *h] => Some([*e, *f, *g, *h]),
-        _ => None,
+        _ => {
+            let (fours, rest) = element.as_chunks::<4>();
+            let first = fours.first().filter(|_| rest.is_empty())?;
+            fours.iter().all(|four| four == first).then_some(*first)
+        }
     }
 }
 
@@ -171,7 +174,8 @@ fn near((buffer, layout): Side<'_>, access: Access) -> Result<Hold> {
 
 fn far((buffer, layout): Side<'_>, access: Access) -> Result<Held> {
     let range = buffer.range_in_raw(layout.span())?;
-    Ok(Held::Far(DeviceHold::over(Arc::clone(buffer.raw()?), access, range)?))
+    let hold = DeviceHold::over(Arc::clone(buffer.raw()?), access, range);
+    Ok(Held::Far(hold.map_err(|error| buffer.named_in(error))?))
 }
 
 /// The same bytes to be read by whoever holds them for writing: a foreign reader in the ledger,

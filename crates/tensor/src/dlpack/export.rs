@@ -111,7 +111,7 @@ impl<E: ElementKind> Tensor<E> {
         let range = parts.buffer.range_in_raw(span.clone())?;
         let raw = parts.buffer.raw()?;
         if raw.cpu_accessible() {
-            let hold = Hold::over(self.placed(), access, range)?;
+            let hold = Hold::over(self.placed(), access, range).map_err(|it| self.named(it))?;
             let first = hold.address().as_ptr().wrapping_add(layout.offset() - span.start);
             let start = match span.is_empty() {
                 true => Start::NOWHERE,
@@ -133,7 +133,7 @@ impl<E: ElementKind> Tensor<E> {
                 Start { data: handle.as_ptr().cast(), byte_offset: (before + first) as u64 }
             }
         };
-        let hold = DeviceHold::over(Arc::clone(raw), access, range)?;
+        let hold = DeviceHold::over(Arc::clone(raw), access, range).map_err(|it| self.named(it))?;
         Ok((Held::OnDevice { _hold: hold, parts: Arc::clone(parts) }, start))
     }
 

@@ -4,6 +4,7 @@ use tenure_layout::{DType, ErrorKind, MAX_RANK, Remedy};
 use tenure_memory::{DlDevice, LogicalMemorySpace, TensorMemory};
 
 use super::VERSION;
+use super::request::{CPU, CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST};
 
 /// Why a tensor was not exported, or a structure not imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -106,6 +107,14 @@ pub enum Fault {
         /// Its memory.
         memory: TensorMemory,
     },
+    /// A queue that the tensor's device cannot have.
+    #[error("stream is {stream}, which is none of {}", streams_of(*device_type))]
+    Stream {
+        /// What was asked for.
+        stream: i64,
+        /// The type of the device, as DLPack numbers them.
+        device_type: i32,
+    },
     /// Another device was asked for, but no copy.
     #[error(
         "the tensor is on device {} of type {}, and bringing it to device {} of type {} needs a \
@@ -151,6 +160,7 @@ impl Fault {
             | Fault::NoAddress { .. }
             | Fault::ReadOnlyUnversioned
             | Fault::CopyNeeded { .. }
+            | Fault::Stream { .. }
             | Fault::CopyForbidden { .. }
             | Fault::Unreachable { .. } => ErrorKind::Unsupported,
         }
@@ -163,5 +173,15 @@ impl Fault {
             Fault::Unreachable { .. } => Some(Remedy::OpenAnyDevice),
             _ => None,
         }
+    }
+}
+
+/// Whose streams they are, and what to pass.
+fn streams_of(device_type: i32) -> &'static str {
+    match device_type {
+        CPU => "the CPU, which has no streams: pass None",
+        CUDA | CUDA_HOST | CUDA_MANAGED => "CUDA: pass 1, 2, a pointer, -1 or None",
+        ROCM | ROCM_HOST => "ROCm: pass 0, a pointer, -1 or None",
+        _ => "this device, which has no streams: pass -1 or None",
     }
 }

@@ -14,6 +14,7 @@ use tenure_memory::{
 use super::export::own_parts;
 use super::ffi::{DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED as PADDED, DLTensor};
 use super::{Fault, Managed, ManagedStruct};
+use crate::detail::Which;
 use crate::meta::{Meta, Parts};
 use crate::{ElementKind, Error, Result, Tensor};
 
@@ -121,7 +122,9 @@ impl<E: ElementKind> Tensor<E> {
 
 fn check_element<E: ElementKind>(have: DType) -> Result<()> {
     match E::KNOWN {
-        Some(asked) if asked != have => Err(Error::WrongElement { have, asked }),
+        Some(asked) if asked != have => {
+            Err(Error::WrongElement { tensor: Which::default(), have, asked })
+        }
         _ => Ok(()),
     }
 }
@@ -207,7 +210,8 @@ fn at_address(
     let address = address.ok_or_else(leaves)?;
     let align = dtype.align();
     if !address.addr().get().is_multiple_of(align) {
-        return Err(Error::MisalignedAddress { dtype, align });
+        let tensor = Which::default();
+        return Err(crate::detail::MisalignedAddress { tensor, dtype, align }.into());
     }
     Ok((address, layout))
 }

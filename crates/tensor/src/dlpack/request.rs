@@ -9,6 +9,17 @@ use crate::{ElementKind, Result, Tensor};
 /// The DLPack version of what this build exports, and the newest that it knows.
 pub const VERSION: (u32, u32) = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
 
+/// Types of devices, as DLPack numbers them.
+pub(super) const CPU: i32 = 1;
+pub(super) const CUDA: i32 = 2;
+pub(super) const CUDA_HOST: i32 = 3;
+pub(super) const ROCM: i32 = 10;
+pub(super) const ROCM_HOST: i32 = 11;
+pub(super) const CUDA_MANAGED: i32 = 13;
+
+/// The stream of a consumer that does not want to be waited for.
+const NO_SYNC: i64 = -1;
+
 /// What a consumer asks of an export: the arguments of `__dlpack__`.
 ///
 /// ```
@@ -29,6 +40,7 @@ pub struct ExportRequest {
     device: Option<DlDevice>,
     copy: Option<bool>,
     read_only: bool,
+    stream: Option<i64>,
 }
 
 impl ExportRequest {
@@ -53,6 +65,39 @@ impl ExportRequest {
     /// Always a copy, never one, or only where nothing else helps.
     pub fn copy(self, copy: Option<bool>) -> ExportRequest {
         ExportRequest { copy, ..self }
+    }
+
+    /// On which queue of the tensor's device the consumer will use it: its number or address there; -1
+    /// to be told of nothing, `None` for the default. There is nothing here that would have to be
+    /// waited for, but a value that no queue has is refused.
+    ///
+    /// ```
+    /// use tenure_tensor::Tensor;
+    /// use tenure_tensor::dlpack::ExportRequest;
+    /// let on_the_cpu = Tensor::from_slice(&[1u8, 2, 3], &[3])?;
+    /// assert!(on_the_cpu.to_dlpack_for(&ExportRequest::new().stream(Some(1))).is_err());
+    /// # Ok::<(), tenure_tensor::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stream(self, stream: Option<i64>) -> ExportRequest {
+        ExportRequest { stream, ..self }
+    }
+
+    /// Whether the [stream](ExportRequest::stream) can be one of a device of this type (a
+    /// [`DlDevice::device_type`]). Those of CUDA are 1 (the default one), 2 (one per thread) and
+    /// addresses, those of ROCm 0 (the default one) and addresses; the CPU has none.
+    ///
+    /// # Errors
+    /// [`Fault::Stream`].
+    pub fn check_stream(&self, device_type: i32) -> Result<()> {
+        let Some(stream) = self.stream else { return Ok(()) };
+        let right = match device_type {
+            CPU => false,
+            CUDA | CUDA_HOST | CUDA_MANAGED => stream == NO_SYNC || stream > 0,
+            ROCM | ROCM_HOST => stream == NO_SYNC || stream == 0 || stream > 2,
+            _ => stream == NO_SYNC,
+        };
+        if right { Ok(()) } else { Err(Fault::Stream { stream, device_type }.into()) }
     }
 
     /// Whether to forbid writing to the consumer.
@@ -123,6 +168,7 @@ impl<E: ElementKind> Tensor<E> {
     /// As [`Tensor::to_dlpack`], and the [`Fault`]s of what was asked.
     pub fn to_dlpack_for(&self, request: &ExportRequest) -> Result<Exported> {
         let have = self.dlpack_device()?;
+        request.check_stream(have.device_type)?;
         let cpu = LogicalMemorySpace::MainMemory.dlpack(DeviceVendor::Cuda);
         let device = request.device.unwrap_or(have);
         // Memory of the CPU has no second device.

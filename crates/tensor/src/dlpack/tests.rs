@@ -164,7 +164,7 @@ fn what_makes_no_sense_is_refused_and_given_back() {
         (Description { dtype: (2, 32, 4), ..new() }, "code 2 with 32 bits and 4 lanes"),
         (Description { dtype: (2, 32, 0), ..new() }, "0 lanes"),
         (Description { dtype: (2, 33, 1), ..new() }, "33 bits"),
-        (Description { dtype: (5, 64, 1), ..new() }, "code 5 with 64 bits"),
+        (Description { dtype: (5, 32, 1), ..new() }, "code 5 with 32 bits"),
         (Description { dtype: (200, 8, 1), ..new() }, "code 200"),
         (Description { device: (2, -1), ..new() }, "device -1 of type 2 cannot exist"),
         (Description { dtype: (17, 4, 1), flags: 4, ..new() }, "f4e2m1 elements padded"),

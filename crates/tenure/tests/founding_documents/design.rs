@@ -20,6 +20,65 @@ fn memories_and_their_codes() {
     assert_eq!(table, TensorMemory::all().collect::<Vec<_>>(), "adding one is a row");
 }
 
+/// "TensorMemory: Copy, TryFrom<&str>, Into<String>": the words of memories, and of spaces.
+#[test]
+fn words_of_memories_and_spaces() {
+    for memory in TensorMemory::all() {
+        let word: String = memory.into();
+        assert_eq!((word.as_str(), memory.to_string().as_str()), (memory.name(), memory.name()));
+        assert_eq!(TensorMemory::try_from(&*word).unwrap(), memory);
+        assert_eq!(TensorMemory::from_code(memory.code()), Some(memory));
+    }
+    assert_eq!(TensorMemory::from_code(8), None);
+    let unknown = TensorMemory::try_from("ram").unwrap_err().to_string();
+    assert!(TensorMemory::all().all(|memory| unknown.contains(memory.name())), "{unknown}");
+    // "space: where bytes live"; the mechanism of a memory says where, but for those of devices.
+    for (memory, space) in [
+        (TensorMemory::Mem, LogicalMemorySpace::MainMemory),
+        (TensorMemory::Shm, LogicalMemorySpace::MainMemory),
+        (TensorMemory::Dma, LogicalMemorySpace::MainMemory),
+    ] {
+        if let Ok(allocator) = kind::allocator(memory) {
+            assert_eq!((allocator.memory(), allocator.space()), (memory, space));
+        }
+    }
+    let gpu = LogicalMemorySpace::GpuMemory { device_id: 1 };
+    let words = [LogicalMemorySpace::MainMemory, LogicalMemorySpace::PinnedMemory, gpu];
+    let words: Vec<_> = words.iter().map(LogicalMemorySpace::to_string).collect();
+    assert_eq!(words, ["main", "pinned", "gpu:1"]);
+}
+
+/// "identity: cache key and liveness: id(), weak()"; "map: reading and writing are different types";
+/// "layout", "fence: work on its way, until it is done"; "arena: one raw buffer that many are placed in".
+#[test]
+fn words_are_types() {
+    use tenure::{BufferIdentity, Layout, TensorMap, TensorRead};
+    let tensor = Tensor::<u8>::new(&[8], Some(TensorMemory::Mem), None).unwrap();
+    let identity: &BufferIdentity = tensor.buffer_identity();
+    assert!(identity.id() > 0 && identity.weak().upgrade().is_some());
+    let layout: &Layout = tensor.layout();
+    assert_eq!((layout.dtype(), layout.shape(), layout.offset()), (DType::U8, &[8][..], 0));
+    let mut written: TensorMap<u8> = tensor.map().unwrap();
+    written[0] = 1;
+    drop(written);
+    let read: TensorRead<u8> = tensor.map_read().unwrap();
+    assert_eq!(read[0], 1);
+    #[cfg(target_os = "linux")]
+    {
+        let (signal, fence) = tenure::memory::Fence::pair().unwrap();
+        assert!(!fence.is_done().unwrap());
+        signal.done();
+        assert!(fence.is_done().unwrap());
+    }
+    let arena = Buffer::from_raw(heap(4096));
+    let allocator = kind::allocator(TensorMemory::Mem).unwrap();
+    for offset in [0, 1024] {
+        let buffer = Buffer::lazy(allocator, 512, None).unwrap();
+        buffer.place_in(&arena, offset).unwrap();
+        assert_eq!(buffer.place().unwrap().allocation, arena.identity().id());
+    }
+}
+
 /// "raw buffer: one allocation", which tells its variant, so that it can be matched.
 #[test]
 fn raw_buffers_can_be_matched() {

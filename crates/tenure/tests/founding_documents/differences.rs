@@ -1,7 +1,8 @@
 //! Where we differ from a founding document on purpose, with the reason, and that it stays so.
 
+use tenure::memory::{Buffer, CpuAccess, Request, kind};
 use tenure::plan::{Packer, PlannerMode};
-use tenure::{DType, DynTensor, PixelFormat, Tensor, TensorDyn, TensorMemory};
+use tenure::{DType, DynTensor, ImageLayout, PixelFormat, Region, Tensor, TensorDyn, TensorMemory};
 
 /// edgefirst: `set_plane_offset` takes any number, and a map further on fails. Here it is checked at
 /// once: an offset that is remembered and wrong is found far from where it was set.
@@ -93,6 +94,75 @@ fn shared_memory_cannot_shrink() {
     match Tensor::<u8>::new(&[4], Some(TensorMemory::Shm), None) {
         Ok(shared) => assert_eq!(shared.memory(), TensorMemory::Shm),
         Err(error) => assert!(error.to_string().contains("not available"), "{error}"),
+    }
+}
+
+/// edgefirst: a view that gets another format forgets the stride of its rows, and with it which bytes
+/// are its own. Here a view keeps its stride: its rows are where those of the image are that it shows.
+#[test]
+fn a_view_keeps_its_stride() {
+    let image = Tensor::<u8>::image(16, 4, PixelFormat::Rgba, None, None).unwrap();
+    let mut part = image.view(Region::new(4, 1, 8, 2)).unwrap();
+    assert_eq!(part.row_stride(), Some(64));
+    part.set_format(PixelFormat::Bgra).unwrap();
+    assert_eq!((part.row_stride(), part.plane_offset()), (Some(64), Some(80)));
+    part.map_rows().unwrap().rows_mut().for_each(|row| row.fill(1));
+    let bytes = image.map_read().unwrap();
+    assert!((80..112).chain(144..176).all(|at| bytes[at] == 1), "its own");
+    assert_eq!(bytes.iter().filter(|byte| **byte == 1).count(), 64, "and no other");
+}
+
+/// edgefirst: every image constructor takes a `CpuAccess`, and a map beyond what was declared fails. Here it
+/// is a hint in the request to the allocator, with the same four words: the ledger knows who maps, memory
+/// that cannot be written says so when it is mapped to write, and the usual call needs no declaration.
+#[test]
+fn access_of_the_cpu_is_a_hint() {
+    let words = [CpuAccess::None, CpuAccess::Read, CpuAccess::Write, CpuAccess::ReadWrite];
+    let heap = kind::allocator(TensorMemory::Mem).unwrap();
+    for declared in words {
+        let request = Request::new(64).unwrap().with_cpu(declared);
+        let buffer = Buffer::from_raw(heap.allocate(&request).unwrap());
+        assert_eq!(request.cpu(), declared);
+        assert!(buffer.write().is_ok() && buffer.read().is_ok(), "{declared:?}");
+    }
+    let image = Tensor::<u8>::image(8, 8, PixelFormat::Rgba, None, None).unwrap();
+    assert!(image.map().is_ok() && image.is_writable().unwrap());
+}
+
+/// edgefirst: every image in DMA-BUF has rows a multiple of 64 bytes apart, in `image()` and in
+/// `configure_image()`. Here rows are tight in every memory, so that the same call gives the same shape and
+/// the same bytes wherever it runs; who needs rows further apart asks for `importable_stride`, as
+/// `ImageProcessor::create_image` does for memory that its engine imports.
+#[test]
+fn rows_are_as_asked_in_every_memory() {
+    let odd = ImageLayout::new(321, 8, PixelFormat::Rgba, DType::U8, None).unwrap();
+    assert_eq!((odd.row_stride(), odd.importable_stride().unwrap()), (1284, 1344));
+    for memory in [TensorMemory::Dma, TensorMemory::Shm, TensorMemory::Mem] {
+        let Ok(image) = Tensor::<u8>::image(321, 8, PixelFormat::Rgba, Some(memory), None) else {
+            continue;
+        };
+        assert_eq!((image.row_stride(), image.effective_row_stride()), (None, Some(1284)));
+        let stride = odd.importable_stride().unwrap();
+        let builder = Tensor::<u8>::image_builder(321, 8, PixelFormat::Rgba).memory(memory);
+        let wide = builder.row_stride(stride).build().unwrap();
+        assert_eq!(wide.row_stride(), Some(1344), "{memory}");
+    }
+}
+
+/// Our own issue: where DMA-BUF is missing and OpenGL does the work, `create_image` gives a Pbo. Here shared
+/// memory comes before it where the driver imports that: it costs no copy either, and can be sent to
+/// other processes, which a Pbo cannot.
+#[cfg(all(target_os = "linux", feature = "gl"))]
+#[test]
+fn shared_memory_that_a_driver_imports_comes_before_pixel_buffers() {
+    use tenure::image::{EngineKind, ImageProcessor};
+    let builder = ImageProcessor::builder().engines(vec![EngineKind::Gl]);
+    let Ok(processor) = builder.build() else { return };
+    let chosen = processor.choose_image(64, 64, PixelFormat::Rgba, DType::U8).unwrap();
+    if chosen.engine.is_some() {
+        let fitting = [TensorMemory::Dma, TensorMemory::Shm, TensorMemory::Pbo];
+        assert!(fitting.contains(&chosen.image.memory()), "{}", chosen.reason);
+        assert!(chosen.image.memory() == TensorMemory::Pbo || chosen.image.clone_fd().is_ok());
     }
 }
 

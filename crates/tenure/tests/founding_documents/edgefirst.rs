@@ -220,7 +220,21 @@ fn buffer_identity() {
 /// Its element types, and more.
 #[test]
 fn element_types() {
-    let known = ["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "f32", "f64"];
+    let known = [
+        "u8",
+        "i8",
+        "u16",
+        "i16",
+        "u32",
+        "i32",
+        "u64",
+        "i64",
+        "f16",
+        "f32",
+        "f64",
+        "complex64",
+        "complex128",
+    ];
     for word in known {
         let dtype: DType = word.parse().unwrap();
         assert_eq!(dtype.name(), word);
@@ -237,6 +251,44 @@ fn configure_image() {
     pool.configure_image(32, 16, PixelFormat::Rgb, None).unwrap();
     assert_eq!((pool.shape(), pool.buffer_identity().id()), (&[16, 32, 3][..], id));
     assert!(pool.configure_image(65, 64, PixelFormat::Rgba, None).is_err(), "no such room");
+}
+
+/// "CPU Access Is Declared": the four declarations, of which both directions are the default. What a
+/// declaration does not do here is in `differences`.
+#[test]
+fn access_of_the_cpu() {
+    use tenure::memory::{CpuAccess, Request};
+    assert_eq!(CpuAccess::default(), CpuAccess::ReadWrite);
+    assert_eq!(Request::new(4).unwrap().cpu(), CpuAccess::ReadWrite);
+    let all = [CpuAccess::None, CpuAccess::Read, CpuAccess::Write, CpuAccess::ReadWrite];
+    for (index, access) in all.iter().enumerate() {
+        assert!(!all[..index].contains(access));
+    }
+    // "map_read() / map_write() are cheaper when you only need one direction": reading is its own guard,
+    // and several are held at once.
+    let tensor = Tensor::<u8>::new(&[4], Some(TensorMemory::Mem), None).unwrap();
+    let (_one, _two) = (tensor.map_read().unwrap(), tensor.map_read().unwrap());
+}
+
+/// "Feature Flags: ndarray (default)". Here nothing is on by default, and `full` is nearly everything.
+#[test]
+fn feature_flags() {
+    let manifest = include_str!("../../Cargo.toml");
+    let features = manifest.split("[features]").nth(1).and_then(|rest| rest.split("\n[").next());
+    let lines = || features.unwrap().lines().filter(|line| line.contains(" = ["));
+    let default = lines().find(|line| line.starts_with("default = ")).unwrap();
+    assert_eq!(default, "default = []");
+    let named: Vec<_> = lines().filter_map(|line| line.split(" = ").next()).collect();
+    for feature in ["dlpack", "ndarray", "plan", "models", "camera", "v4l2", "image", "codecs", "gl", "gpu"] {
+        assert!(named.contains(&feature), "{feature}");
+    }
+    // Features are additive: no feature takes another one away, and every one has a word of what it is.
+    let text: Vec<_> = features.unwrap().lines().map(str::trim).collect();
+    for (before, line) in text.iter().zip(&text[1..]) {
+        if line.contains(" = [") && !line.starts_with("default") {
+            assert!(before.starts_with('#'), "{line}");
+        }
+    }
 }
 
 /// "ndarray integration", which is on by default there; here nothing is, and it is the feature

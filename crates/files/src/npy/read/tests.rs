@@ -67,7 +67,7 @@ fn hostile_headers_are_refused() {
         (changed("False", "True"), "numpy.ascontiguousarray"),
         (changed("False", "None"), "neither True nor False"),
         (changed("|u1", "|u2"), "`|u2`"),
-        (changed("|u1", ">c8"), "`>c8`"),
+        (changed("|u1", ">c32"), "`>c32`"),
         (changed("|u1", "|O"), "`|O`"),
         (changed("|u1", ""), "``"),
         (changed("|u1", "é1"), "`é1`"),

@@ -43,6 +43,19 @@ fn must_import() -> bool {
 }
 
 #[test]
+fn memories_are_what_the_driver_imports_and_a_pixel_buffer() {
+    let engine = engine();
+    let running = running(&engine);
+    let abilities = &running.worker.abilities;
+    let mut expected = vec![];
+    expected.extend(abilities.imports.then_some(TensorMemory::Dma));
+    expected.extend(abilities.imports_shared.then_some(TensorMemory::Shm));
+    expected.push(TensorMemory::Pbo);
+    assert_eq!(engine.memories(), expected);
+    assert!(expected.contains(&TensorMemory::Shm) || !must_import());
+}
+
+#[test]
 fn imports_are_not_copied_and_die_with_their_buffer() {
     let engine = engine();
     let can = running(&engine).worker.abilities.imports_shared;
