@@ -3,16 +3,16 @@
 use std::ffi::CString;
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use tenure::Region;
-use tenure::image::{self, Convert, EngineKind, Fit, Normalize, Rotation, codec};
+use tenure::image::{self, EngineKind, codec};
 
 use crate::fail::Answer;
-use crate::gate;
 use crate::list::List;
 use crate::tensor::Tensor;
-use crate::words;
+use crate::{gate, how, words};
 
 /// Where a picture lies in the destination of a conversion.
 #[pyclass(module = "tenure", frozen)]
@@ -51,25 +51,6 @@ impl Placement {
 #[pyclass(module = "tenure", frozen)]
 pub(crate) struct ImageProcessor(image::ImageProcessor);
 
-/// x, y, width, height.
-type Rectangle = (usize, usize, usize, usize);
-
-fn region((x, y, width, height): Rectangle) -> Region {
-    Region::new(x, y, width, height)
-}
-
-fn fit(word: &str, fill: [u8; 4]) -> Answer<Fit> {
-    match word {
-        "stretch" => Ok(Fit::Stretch),
-        "letterbox" => Ok(Fit::Letterbox { fill }),
-        "cover" => Ok(Fit::Cover),
-        _ => {
-            let message = format!("unknown fit {word:?}: stretch, letterbox and cover are known");
-            Err(PyValueError::new_err(message).into())
-        }
-    }
-}
-
 #[pymethods]
 impl ImageProcessor {
     #[new]
@@ -91,38 +72,26 @@ impl ImageProcessor {
     /// fill: red, green, blue and alpha around a letterbox.
     /// rotation: degrees clockwise: 0, 90, 180 or 270.
     /// filter: "nearest", "bilinear", "antialiased", "area", "bicubic" or "lanczos3".
+    /// colour: matrix and range of the source, ("bt709", "limited") say, whatever it carries. How
+    /// luma and chroma are written is what the destination carries (`Tensor.with_colour`).
+    /// siting: where chroma samples lie, "centre" or "left"; as usual for the source's range if
+    /// None.
     /// scale, mean, std: stored is (value * scale - mean) / std, for values of 0 to 255.
     /// quantize: scale and zero point of integers.
-    #[pyo3(signature = (source, destination, *, crop=None, into=None, fit="stretch",
-        fill=[114, 114, 114, 255], rotation=0, flip_horizontal=false, flip_vertical=false,
-        filter="antialiased", scale=1.0, mean=[0.0, 0.0, 0.0], std=[1.0, 1.0, 1.0], quantize=None))]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    ///
+    /// A tensor without a colour is BT.601 of full range, as JPEG has it.
+    #[pyo3(signature = (source, destination, **how))]
+    #[pyo3(
+        text_signature = "(self, source, destination, *, crop=None, into=None, fit='stretch', fill=(114, 114, 114, 255), rotation=0, flip_horizontal=False, flip_vertical=False, filter='antialiased', colour=None, siting=None, scale=1.0, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0), quantize=None)"
+    )]
     fn convert(
         &self,
         py: Python<'_>,
         source: &Bound<'_, Tensor>,
         destination: &Bound<'_, Tensor>,
-        crop: Option<Rectangle>,
-        into: Option<Rectangle>,
-        fit: &str,
-        fill: [u8; 4],
-        rotation: u32,
-        flip_horizontal: bool,
-        flip_vertical: bool,
-        filter: &str,
-        scale: f32,
-        mean: [f32; 3],
-        std: [f32; 3],
-        quantize: Option<(f32, i32)>,
+        how: Option<&Bound<'_, PyDict>>,
     ) -> Answer<Placement> {
-        let how = Convert::new()
-            .crop(crop.map(region))
-            .into(into.map(region))
-            .fit(self::fit(fit, fill)?)
-            .rotation(Rotation::from_degrees(rotation)?)
-            .flips(flip_horizontal, flip_vertical)
-            .filter(filter.parse()?)
-            .normalize(Normalize { scale, mean, std, quantize });
+        let how = how::convert(how)?;
         let source = &source.get().tensor;
         let destination = &destination.get().tensor;
         Ok(Placement(gate::detach(py, || self.0.convert(source, destination, &how))?))

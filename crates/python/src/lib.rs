@@ -15,6 +15,7 @@
 
 mod buffer;
 mod capsule;
+mod colour;
 mod copies;
 mod device;
 mod dlpack;
@@ -24,6 +25,7 @@ mod fence;
 mod files;
 mod frame;
 mod gate;
+mod how;
 mod image;
 mod index;
 mod interface;

@@ -21,7 +21,7 @@ use crate::lent::Lent;
 use crate::list::List;
 use crate::mapped::Mapped;
 use crate::place::{self, Place};
-use crate::{capsule, exchange, gate, index, interface, pending, share, words};
+use crate::{capsule, colour, exchange, gate, index, interface, pending, share, words};
 
 /// Elements of one type in some memory.
 ///
@@ -187,6 +187,13 @@ impl Tensor {
         self.tensor.format().map(|format| format.to_string())
     }
 
+    /// Matrix and range of the picture, ("bt709", "limited") say, if it carries them. Luma and
+    /// chroma without are read as JPEG has them: BT.601 of full range.
+    #[getter]
+    fn colour(&self) -> Option<colour::Words> {
+        self.tensor.colour().map(colour::words)
+    }
+
     /// The name that the tensor was made with.
     #[getter]
     fn name(&self) -> Option<&str> {
@@ -202,6 +209,16 @@ impl Tensor {
     /// The same tensor as a picture of this pixel format, which its shape must allow.
     fn with_format(&self, format: &str) -> Answer<Tensor> {
         Ok(Tensor::new(self.tensor.clone().with_format(words::format(format)?)?))
+    }
+
+    /// The same tensor with a colour description.
+    ///
+    /// matrix: "bt601", "bt709" or "bt2020".
+    /// range: "limited" or "full". What is not said of both stays as it is; a tensor that carried
+    /// none has BT.601 and full range, as JPEG.
+    #[pyo3(signature = (matrix=None, range=None))]
+    fn with_colour(&self, matrix: Option<&str>, range: Option<&str>) -> Answer<Tensor> {
+        Ok(Tensor::new(colour::with(&self.tensor, matrix, range)?))
     }
 
     /// One plane of a picture, over the same bytes.
@@ -378,6 +395,9 @@ impl Tensor {
         }
         if let Some(format) = tensor.format() {
             text += &format!(", format='{format}'");
+        }
+        if let Some((matrix, range)) = self.colour() {
+            text += &format!(", colour=('{matrix}', '{range}')");
         }
         if let Some(name) = tensor.name() {
             text += &format!(", name={name:?}");

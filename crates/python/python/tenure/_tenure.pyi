@@ -57,6 +57,8 @@ _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _Path: TypeAlias = str | os.PathLike[str]
 _Index: TypeAlias = SupportsIndex | slice | None
 _Rectangle: TypeAlias = tuple[int, int, int, int]
+_Matrix: TypeAlias = Literal["bt601", "bt709", "bt2020"]
+_Range: TypeAlias = Literal["limited", "full"]
 
 class BusyError(BufferError):
     """Somebody uses the bytes in a way that excludes what was asked: release that, or wait."""
@@ -129,10 +131,15 @@ class Tensor:
     @property
     def format(self) -> str | None: ...
     @property
+    def colour(self) -> tuple[_Matrix, _Range] | None: ...
+    @property
     def name(self) -> str | None: ...
     @property
     def readonly(self) -> bool: ...
     def with_format(self, format: str) -> Tensor: ...
+    def with_colour(
+        self, matrix: _Matrix | None = None, range: _Range | None = None
+    ) -> Tensor: ...
     def plane(self, plane: int) -> Tensor: ...
     def reshape(self, shape: _Shape) -> Tensor: ...
     def permute(self, axes: _Shape) -> Tensor: ...
@@ -318,6 +325,8 @@ class ImageProcessor:
         filter: Literal[
             "nearest", "bilinear", "antialiased", "area", "bicubic", "lanczos3"
         ] = "antialiased",
+        colour: tuple[_Matrix, _Range] | None = None,
+        siting: Literal["centre", "left"] | None = None,
         scale: float = 1.0,
         mean: Sequence[float] = ...,
         std: Sequence[float] = ...,
