@@ -11,7 +11,7 @@ use pyo3::ffi::Py_buffer;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMemoryView, PyTuple};
-use tenure::{DType, DynTensor, LogicalMemorySpace, TensorDyn};
+use tenure::{DType, DynTensor, LogicalMemorySpace, Region, TensorDyn};
 
 use crate::buffer::{self, Shown};
 use crate::dlpack::{self, Device};
@@ -224,6 +224,17 @@ impl Tensor {
     /// One plane of a picture, over the same bytes.
     fn plane(&self, plane: usize) -> Answer<Tensor> {
         Ok(Tensor::new(self.tensor.plane(plane)?))
+    }
+
+    /// One picture of a batch, or one element of the first dimension of what is no picture.
+    fn batch(&self, index: usize) -> Answer<Tensor> {
+        Ok(Tensor::new(self.tensor.batch(index)?))
+    }
+
+    /// A rectangle of a picture, over the same bytes: a picture too. In formats with subsampled
+    /// chroma it must begin and end where chroma samples do.
+    fn region(&self, x: usize, y: usize, width: usize, height: usize) -> Answer<Tensor> {
+        Ok(Tensor::new(self.tensor.view(Region::new(x, y, width, height))?))
     }
 
     /// The same elements in another shape, without a copy.
