@@ -1,18 +1,15 @@
-//! `ImageProcessor`: any picture to any other, and picture files.
+//! `ImageProcessor`: any picture to any other.
 
-use std::ffi::CString;
-use std::path::PathBuf;
-
-use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tenure::Region;
-use tenure::image::{self, EngineKind, codec};
+use tenure::image::{self, EngineKind};
 
 use crate::fail::Answer;
+use crate::fence::Fence;
 use crate::list::List;
 use crate::tensor::Tensor;
-use crate::{gate, how, words};
+use crate::{gate, how};
 
 /// Where a picture lies in the destination of a conversion.
 #[pyclass(module = "tenure", frozen)]
@@ -96,34 +93,42 @@ impl ImageProcessor {
         let destination = &destination.get().tensor;
         Ok(Placement(gate::detach(py, || self.0.convert(source, destination, &how))?))
     }
-}
 
-/// A JPEG or PNG file as a picture, in the memory named or the first that serves. A file with more
-/// pictures after the first (motion JPEG) is a RuntimeWarning.
-#[pyfunction]
-#[pyo3(signature = (path, memory=None))]
-pub(crate) fn read_image(py: Python<'_>, path: PathBuf, memory: Option<&str>) -> Answer<Tensor> {
-    let memory = words::memory(memory)?;
-    let (picture, more) = py.detach(|| codec::open_first(&path, memory))?;
-    if more {
-        let text = format!(
-            "{} has more pictures after the first, which is the one that was read: `tenure run` \
-             publishes all of them",
-            path.display()
-        );
-        let text = CString::new(text).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+    /// As `convert`, perhaps done later: also a `Fence` that is done when the picture is. Views of
+    /// both tensors that are made meanwhile wait for that; those made before must be left alone.
+    #[pyo3(signature = (source, destination, **how))]
+    fn convert_later(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, Tensor>,
+        destination: &Bound<'_, Tensor>,
+        how: Option<&Bound<'_, PyDict>>,
+    ) -> Answer<(Placement, Fence)> {
+        let how = how::convert(how)?;
+        let (from, to) = (&source.get().tensor, &destination.get().tensor);
+        let (placement, fence) = gate::detach(py, || self.0.convert_async(from, to, &how))?;
+        Ok((Placement(placement), Fence::of_copies(&[(to.clone(), from.clone())], fence)?))
     }
-    Ok(Tensor::new(picture))
-}
 
-/// Writes a picture as JPEG or PNG, as the name of the file says. Says how many bytes it has.
-#[pyfunction]
-pub(crate) fn save_image(
-    py: Python<'_>,
-    path: PathBuf,
-    picture: &Bound<'_, Tensor>,
-) -> Answer<u64> {
-    let picture = &picture.get().tensor;
-    Ok(py.detach(|| codec::save(&path, picture))?)
+    /// Converts each picture of a list into one of a batch, a tensor whose first dimension counts
+    /// pictures, and says where each lies. The words are those of `convert`.
+    ///
+    /// All are checked before the first is written.
+    #[pyo3(signature = (sources, batch, **how))]
+    fn convert_batch(
+        &self,
+        py: Python<'_>,
+        sources: List<Bound<'_, Tensor>>,
+        batch: &Bound<'_, Tensor>,
+        how: Option<&Bound<'_, PyDict>>,
+    ) -> Answer<Vec<Placement>> {
+        let how = how::convert(how)?;
+        let sources: Vec<_> = sources.0.iter().map(|one| one.get().tensor.clone()).collect();
+        let batch = &batch.get().tensor;
+        let placements = gate::detach(py, || {
+            let sources: Vec<_> = sources.iter().collect();
+            self.0.convert_batch(&sources, batch, &how)
+        })?;
+        Ok(placements.into_iter().map(Placement).collect())
+    }
 }

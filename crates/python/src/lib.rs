@@ -17,6 +17,7 @@ mod buffer;
 mod capsule;
 mod colour;
 mod copies;
+mod create;
 mod device;
 mod dlpack;
 mod exchange;
@@ -35,11 +36,15 @@ mod mapped;
 mod method;
 mod opened;
 mod pending;
+mod picture;
 mod place;
 mod plan;
 mod pool;
 mod publisher;
+mod quantization;
+mod shape;
 mod share;
+mod statistics;
 mod stream;
 mod tensor;
 mod variables;
@@ -62,9 +67,13 @@ mod _tenure {
     #[pymodule_export]
     use crate::files::{File, open, save};
     #[pymodule_export]
-    use crate::image::{ImageProcessor, Placement, read_image, save_image};
+    use crate::frame::Frame;
+    #[pymodule_export]
+    use crate::image::{ImageProcessor, Placement};
     #[pymodule_export]
     use crate::mapped::Mapped;
+    #[pymodule_export]
+    use crate::picture::{decode_image, encode_image, read_image, save_image};
     #[pymodule_export]
     use crate::plan::plan_json;
     #[pymodule_export]
@@ -72,9 +81,11 @@ mod _tenure {
     #[pymodule_export]
     use crate::publisher::{Publisher, Slot};
     #[pymodule_export]
-    use crate::share::{from_fd, receive, send};
+    use crate::share::{from_fd, from_planes, receive, send};
     #[pymodule_export]
-    use crate::stream::{Frame, Subscriber, stat, streams, subscribe};
+    use crate::statistics::{allocations, usage_of};
+    #[pymodule_export]
+    use crate::stream::{Subscriber, stat, streams, subscribe};
     #[pymodule_export]
     use crate::tensor::Tensor;
 

@@ -19,6 +19,7 @@ copies a tensor there.
 from . import _processes
 from ._devices import DeviceInfo, Devices, Heap, devices
 from ._plan import Arena, Plan, plan
+from ._statistics import Live, Usage, live_memory, usage
 from ._tenure import (
     BusyError,
     DamagedError,
@@ -41,8 +42,11 @@ from ._tenure import (
     WrongTypeError,
     copy_all,
     copy_all_later,
+    decode_image,
+    encode_image,
     from_dlpack,
     from_fd,
+    from_planes,
     open,
     open_device,
     read_image,
@@ -68,6 +72,7 @@ __all__ = [
     "Frame",
     "Heap",
     "ImageProcessor",
+    "Live",
     "Mapped",
     "NotFoundError",
     "Placement",
@@ -79,12 +84,17 @@ __all__ = [
     "Subscriber",
     "Tensor",
     "UnsupportedError",
+    "Usage",
     "WrongTypeError",
     "copy_all",
     "copy_all_later",
+    "decode_image",
     "devices",
+    "encode_image",
     "from_dlpack",
     "from_fd",
+    "from_planes",
+    "live_memory",
     "open",
     "open_device",
     "plan",
@@ -96,6 +106,7 @@ __all__ = [
     "stat",
     "streams",
     "subscribe",
+    "usage",
 ]
 
 _processes.register()

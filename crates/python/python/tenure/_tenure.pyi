@@ -2,7 +2,18 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    SupportsIndex,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    final,
+)
+
+from typing_extensions import Buffer
 
 __all__ = [
     "BusyError",
@@ -24,10 +35,14 @@ __all__ = [
     "Tensor",
     "UnsupportedError",
     "WrongTypeError",
+    "allocations",
     "copy_all",
     "copy_all_later",
+    "decode_image",
+    "encode_image",
     "from_dlpack",
     "from_fd",
+    "from_planes",
     "open",
     "open_device",
     "plan_json",
@@ -40,6 +55,7 @@ __all__ = [
     "streams",
     "subscribe",
     "survey",
+    "usage_of",
 ]
 
 class _HasFileno(Protocol):
@@ -100,6 +116,8 @@ class Tensor:
         dtype: object = "f32",
         memory: _Memory | None = None,
         name: str | None = None,
+        *,
+        lazy: bool = False,
     ) -> Tensor: ...
     @staticmethod
     def image(
@@ -109,6 +127,8 @@ class Tensor:
         dtype: object = "u8",
         memory: _Memory | None = None,
         name: str | None = None,
+        *,
+        lazy: bool = False,
     ) -> Tensor: ...
     @property
     def memory(self) -> _Memory: ...
@@ -116,6 +136,10 @@ class Tensor:
     def space(self) -> str: ...
     @property
     def device(self) -> str: ...
+    @property
+    def placed(self) -> bool: ...
+    @property
+    def refusals(self) -> list[tuple[_Memory, str]]: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
@@ -139,6 +163,16 @@ class Tensor:
     def with_format(self, format: str) -> Tensor: ...
     def with_colour(
         self, matrix: _Matrix | None = None, range: _Range | None = None
+    ) -> Tensor: ...
+    @property
+    def quantization(
+        self,
+    ) -> tuple[float, int, None] | tuple[list[float], list[int], int] | None: ...
+    def with_quantization(
+        self,
+        scale: float | Sequence[float],
+        zero_point: int | Sequence[int] = 0,
+        axis: int | None = None,
     ) -> Tensor: ...
     def plane(self, plane: int) -> Tensor: ...
     def batch(self, index: int) -> Tensor: ...
@@ -179,8 +213,10 @@ _Place: TypeAlias = str | Device | Pool
 
 @final
 class Fence:
-    """Becomes done when the copy behind it is, and stays so."""
+    """Becomes done when the work behind it is, and stays so."""
 
+    @staticmethod
+    def from_fd(fd: int | _HasFileno) -> Fence: ...
     @property
     def done(self) -> bool: ...
     def wait(self, timeout: float | None = None) -> bool: ...
@@ -199,7 +235,13 @@ class Pool:
         cls, memory: _Memory, *, bytes: int | None = None, buffers: int | None = None
     ) -> Pool: ...
     def tensor(
-        self, shape: _Shape, dtype: object = "f32", name: str | None = None
+        self,
+        shape: _Shape,
+        dtype: object = "f32",
+        name: str | None = None,
+        *,
+        lazy: bool = False,
+        without_zeroing: bool = False,
     ) -> Tensor: ...
     def image(
         self,
@@ -208,6 +250,9 @@ class Pool:
         format: str,
         dtype: object = "u8",
         name: str | None = None,
+        *,
+        lazy: bool = False,
+        without_zeroing: bool = False,
     ) -> Tensor: ...
     def report(self) -> dict[str, int]: ...
     def trim(self) -> None: ...
@@ -248,6 +293,8 @@ class Device:
         dtype: object = "f32",
         memory: _DeviceMemory = "device",
         name: str | None = None,
+        *,
+        lazy: bool = False,
     ) -> Tensor: ...
     def image(
         self,
@@ -257,6 +304,8 @@ class Device:
         dtype: object = "u8",
         memory: _DeviceMemory = "device",
         name: str | None = None,
+        *,
+        lazy: bool = False,
     ) -> Tensor: ...
     def pool(
         self,
@@ -305,6 +354,24 @@ class Placement:
     def to_source(self, x: float, y: float) -> tuple[float, float]: ...
     def to_destination(self, x: float, y: float) -> tuple[float, float]: ...
 
+class _How(TypedDict, total=False):
+    """What happens between the source and the destination of a conversion."""
+
+    crop: _Rectangle | None
+    into: _Rectangle | None
+    fit: Literal["stretch", "letterbox", "cover"]
+    fill: Sequence[int]
+    rotation: Literal[0, 90, 180, 270]
+    flip_horizontal: bool
+    flip_vertical: bool
+    filter: Literal["nearest", "bilinear", "antialiased", "area", "bicubic", "lanczos3"]
+    colour: tuple[_Matrix, _Range] | None
+    siting: Literal["centre", "left"] | None
+    scale: float
+    mean: Sequence[float]
+    std: Sequence[float]
+    quantize: tuple[float, int] | None
+
 @final
 class ImageProcessor:
     """Converts pictures between tensors: format, size, place, values, in one pass."""
@@ -334,6 +401,12 @@ class ImageProcessor:
         std: Sequence[float] = ...,
         quantize: tuple[float, int] | None = None,
     ) -> Placement: ...
+    def convert_later(
+        self, source: Tensor, destination: Tensor, **how: Unpack[_How]
+    ) -> tuple[Placement, Fence]: ...
+    def convert_batch(
+        self, sources: Sequence[Tensor], batch: Tensor, **how: Unpack[_How]
+    ) -> list[Placement]: ...
 
 @final
 class Frame:
@@ -353,6 +426,17 @@ class Frame:
     def dropped(self) -> int: ...
     @property
     def blob(self) -> bytes: ...
+    @property
+    def slot(self) -> int: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def incarnation(self) -> int: ...
+    @property
+    def guarded(self) -> Literal["sealed", "read-only", "open"]: ...
+    @property
+    def fence(self) -> Fence | None: ...
+    def release_after(self, fence: Fence) -> None: ...
     def __dlpack__(
         self,
         *,
@@ -394,6 +478,7 @@ class Slot:
 
     @property
     def tensor(self) -> Tensor: ...
+    def complete_after(self, fence: Fence) -> None: ...
     def __enter__(self) -> memoryview: ...
     def __exit__(self, *error: object) -> None: ...
 
@@ -424,6 +509,7 @@ class Publisher:
         copy: bool = False,
         timestamp: float | None = None,
         blob: bytes | None = None,
+        fence: Fence | None = None,
     ) -> int: ...
     @property
     def consumers(self) -> int: ...
@@ -448,6 +534,7 @@ def subscribe(
     producer_uid: int | None = None,
     memory_limit: int | None = None,
     descriptor_limit: int | None = None,
+    explicit_fences: bool = False,
 ) -> Subscriber: ...
 def stat(name: str, *, directory: _Path | None = None) -> dict[str, Any]: ...
 def streams(*, directory: _Path | None = None) -> list[str]: ...
@@ -456,6 +543,13 @@ def from_dlpack(
 ) -> Tensor: ...
 def from_fd(
     fd: int | _HasFileno, shape: _Shape, dtype: object = "f32", name: str | None = None
+) -> Tensor: ...
+def from_planes(
+    planes: Sequence[tuple[int | _HasFileno, int, int | None]],
+    width: int,
+    height: int,
+    format: str,
+    dtype: object = "u8",
 ) -> Tensor: ...
 def send(socket: int | _HasFileno, tensor: Tensor, *, read_only: bool = False) -> None: ...
 def receive(socket: int | _HasFileno) -> Tensor: ...
@@ -467,6 +561,12 @@ def save(
 ) -> int: ...
 def read_image(path: _Path, memory: _Memory | None = None) -> Tensor: ...
 def save_image(path: _Path, picture: Tensor) -> int: ...
+def decode_image(data: Buffer, memory: _Memory | None = None) -> Tensor: ...
+def encode_image(
+    picture: Tensor, format: Literal["jpeg", "png"], *, quality: int | None = None
+) -> bytes: ...
+def usage_of(memory: str) -> tuple[int, int, int, int]: ...
+def allocations() -> list[tuple[int, str, int, str | None]]: ...
 def plan_json(
     schedule: str, mode: str, packer: str, seconds: float | None, threads: int | None
 ) -> str: ...
