@@ -94,6 +94,47 @@ impl ImageProcessor {
         Ok(Placement(gate::detach(py, || self.0.convert(source, destination, &how))?))
     }
 
+    /// The engines, in the order of trying.
+    #[getter]
+    fn engines(&self) -> Vec<&'static str> {
+        self.0.engines().map(EngineKind::name).collect()
+    }
+
+    /// The engine that would do a conversion: the first that can. The words are those of `convert`.
+    #[pyo3(signature = (source, destination, **how))]
+    fn engine(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, Tensor>,
+        destination: &Bound<'_, Tensor>,
+        how: Option<&Bound<'_, PyDict>>,
+    ) -> Answer<&'static str> {
+        let how = how::convert(how)?;
+        let (from, to) = (&source.get().tensor, &destination.get().tensor);
+        Ok(gate::detach(py, || self.0.engine(from, to, &how))?.name())
+    }
+
+    /// What each engine would do with a conversion, in the order of trying: its name, whether it
+    /// can, and how it would do it or why it cannot. Nothing is converted. The words are those of
+    /// `convert`.
+    #[pyo3(signature = (source, destination, **how))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, Tensor>,
+        destination: &Bound<'_, Tensor>,
+        how: Option<&Bound<'_, PyDict>>,
+    ) -> Answer<Vec<(&'static str, bool, String)>> {
+        let how = how::convert(how)?;
+        let (from, to) = (&source.get().tensor, &destination.get().tensor);
+        let all = gate::detach(py, || self.0.explain(from, to, &how))?;
+        let told = |one: image::Explanation| match one.verdict {
+            Ok(what) => (one.engine.name(), true, what),
+            Err(why) => (one.engine.name(), false, why),
+        };
+        Ok(all.into_iter().map(told).collect())
+    }
+
     /// As `convert`, perhaps done later: also a `Fence` that is done when the picture is. Views of
     /// both tensors that are made meanwhile wait for that; those made before must be left alone.
     #[pyo3(signature = (source, destination, **how))]

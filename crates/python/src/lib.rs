@@ -65,7 +65,7 @@ mod _tenure {
     #[pymodule_export]
     use crate::fence::Fence;
     #[pymodule_export]
-    use crate::files::{File, open, save};
+    use crate::files::{File, open, open_raw, save};
     #[pymodule_export]
     use crate::frame::Frame;
     #[pymodule_export]

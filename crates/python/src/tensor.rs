@@ -254,6 +254,18 @@ impl Tensor {
         Ok(Tensor::new(self.tensor.permute(&axes.0)?))
     }
 
+    /// Dimensions of 1 repeated, and leading ones added, to reach this shape: without a copy, so the
+    /// result can only be read.
+    fn broadcast_to(&self, shape: Shape) -> Answer<Tensor> {
+        Ok(Tensor::new(self.tensor.broadcast_to(&shape.0)?))
+    }
+
+    /// Whether some byte belongs to elements of both tensors. The left and the right half of a
+    /// picture share none, although their rows lie between each other.
+    fn aliases(&self, other: &Bound<'_, Tensor>) -> bool {
+        self.tensor.aliases(&other.get().tensor)
+    }
+
     /// A copy without gaps.
     ///
     /// place: a memory ("mem", "shm", …), "cpu", a device ("vulkan:0", which is opened, or a
