@@ -23,7 +23,8 @@ use crate::lent::Lent;
 use crate::mapped::Mapped;
 use crate::shape::Shape;
 use crate::{
-    capsule, colour, exchange, gate, index, interface, pending, place, quantization, share, words,
+    capsule, colour, exchange, gate, index, interface, opened, pending, place, quantization, share,
+    words,
 };
 
 /// Elements of one type in some memory.
@@ -103,14 +104,15 @@ impl Tensor {
     }
 
     /// The device that the bytes are on, as `to` and `open_device` call it: "cpu", "vulkan:0".
-    /// Pinned and managed memory is where the CPU reaches it.
+    /// Pinned and managed memory is where the CPU reaches it: "cpu", and `space` tells them apart.
+    /// Where nobody says whose device it is, and of a lazy tensor that has no memory yet, it is the
+    /// space: "gpu:0".
     #[getter]
-    fn device(&self) -> Answer<String> {
-        let LogicalMemorySpace::GpuMemory { device_id } = self.tensor.space() else {
-            return Ok("cpu".to_owned());
-        };
-        let vendor = self.tensor.buffer().raw()?.vendor();
-        Ok(format!("{}:{device_id}", vendor.map_or("gpu", words::vendor)))
+    fn device(&self) -> String {
+        match self.tensor.space() {
+            LogicalMemorySpace::GpuMemory { device_id } => opened::word(&self.tensor, device_id),
+            _ => "cpu".to_owned(),
+        }
     }
 
     /// Whether there is memory already: for a lazy tensor, once it was touched.
@@ -420,7 +422,8 @@ impl Tensor {
             tensor.dtype(),
             tensor.memory()
         );
-        if let Some(device) = self.device().ok().filter(|device| device != "cpu") {
+        let device = self.device();
+        if device != "cpu" {
             text += &format!(", device='{device}'");
         }
         if let Some(format) = tensor.format() {
