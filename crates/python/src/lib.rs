@@ -42,6 +42,7 @@ mod plan;
 mod pool;
 mod publisher;
 mod quantization;
+mod record;
 mod shape;
 mod share;
 mod statistics;
@@ -80,6 +81,8 @@ mod _tenure {
     use crate::pool::Pool;
     #[pymodule_export]
     use crate::publisher::{Publisher, Slot};
+    #[pymodule_export]
+    use crate::record::{Recorder, replay};
     #[pymodule_export]
     use crate::share::{from_fd, from_planes, receive, send};
     #[pymodule_export]

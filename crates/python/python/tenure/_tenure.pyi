@@ -30,6 +30,7 @@ __all__ = [
     "Pool",
     "Publisher",
     "ReadOnlyError",
+    "Recorder",
     "Slot",
     "Subscriber",
     "Tensor",
@@ -49,6 +50,7 @@ __all__ = [
     "plan_json",
     "read_image",
     "receive",
+    "replay",
     "save",
     "save_image",
     "send",
@@ -482,6 +484,21 @@ class Subscriber:
     def __next__(self) -> Tensor: ...
 
 @final
+class Recorder:
+    """Writes every frame of a stream into a folder, which `replay` publishes again."""
+
+    def __new__(cls, path: _Path, subscriber: Subscriber) -> Recorder: ...
+    @property
+    def frames(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    def next(self, timeout: float | None = None) -> Frame | None: ...
+    def run(self, frames: int | None = None, seconds: float | None = None) -> int: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Recorder: ...
+    def __exit__(self, *_error: object) -> None: ...
+
+@final
 class Slot:
     """A frame that is being filled: `with publisher.frame() as view: …`."""
 
@@ -545,6 +562,15 @@ def subscribe(
     descriptor_limit: int | None = None,
     explicit_fences: bool = False,
 ) -> Subscriber: ...
+def replay(
+    path: _Path,
+    name: str,
+    *,
+    fps: float | None = None,
+    wait_for: int = 0,
+    directory: _Path | None = None,
+    memory_limit: int | None = None,
+) -> int: ...
 def stat(name: str, *, directory: _Path | None = None) -> dict[str, Any]: ...
 def streams(*, directory: _Path | None = None) -> list[str]: ...
 def from_dlpack(
