@@ -61,6 +61,8 @@ fails!(
     tenure::image::Error,
     tenure::layout::Error,
     tenure::memory::Error,
+    tenure::models::Error,
+    tenure::plan::JsonError,
     tenure::stream::Error,
     tenure::tensor::Error,
 );

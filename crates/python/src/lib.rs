@@ -76,7 +76,7 @@ mod _tenure {
     #[pymodule_export]
     use crate::picture::{decode_image, encode_image, read_image, save_image};
     #[pymodule_export]
-    use crate::plan::plan_json;
+    use crate::plan::{plan_json, schedule_json};
     #[pymodule_export]
     use crate::pool::Pool;
     #[pymodule_export]

@@ -18,7 +18,7 @@ copies a tensor there.
 
 from . import _processes
 from ._devices import DeviceInfo, Devices, Heap, devices
-from ._plan import Arena, Plan, plan
+from ._plan import Arena, Plan, plan, read_model
 from ._statistics import Live, Usage, live_memory, usage
 from ._tenure import (
     BusyError,
@@ -104,6 +104,7 @@ __all__ = [
     "open_raw",
     "plan",
     "read_image",
+    "read_model",
     "receive",
     "replay",
     "save",

@@ -53,6 +53,7 @@ __all__ = [
     "replay",
     "save",
     "save_image",
+    "schedule_json",
     "send",
     "stat",
     "streams",
@@ -606,3 +607,4 @@ def allocations() -> list[tuple[int, str, int, str | None]]: ...
 def plan_json(
     schedule: str, mode: str, packer: str, seconds: float | None, threads: int | None
 ) -> str: ...
+def schedule_json(path: _Path, dims: Mapping[str, int], arena: bool) -> str: ...
