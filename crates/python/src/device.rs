@@ -219,9 +219,8 @@ impl Device {
         create::image(py, (width, height, format), dtype, &place, how)
     }
 
-    /// A pool of its memory: what was freed is handed out again, with the bytes that were left in
-    /// it. For loops, which would otherwise wait for the device to zero new memory. Limited by bytes
-    /// and buffers as `Pool` says.
+    /// A pool of its memory: what was freed is handed out again. For loops, which would otherwise wait
+    /// for new memory. Limited by bytes and buffers as `Pool` says.
     #[pyo3(signature = (memory=None, *, bytes=None, buffers=None))]
     #[pyo3(text_signature = "(self, memory='device', *, bytes=None, buffers=None)")]
     fn pool(

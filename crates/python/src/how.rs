@@ -33,9 +33,10 @@ pub(crate) fn convert(words: Option<&Bound<'_, PyDict>>) -> Answer<Convert> {
         flips: (false, false),
         normalize: Normalize { scale: 1.0, mean: [0.0; 3], std: [1.0; 3], quantize: None },
     };
-    for (word, value) in words.into_iter().flatten() {
-        let word = word.cast::<PyString>().map_err(PyErr::from)?.to_str()?.to_owned();
-        how = set(how, &mut said, &word, &value)?;
+    // A list of them: to read a value may run code that changes the dictionary.
+    for item in words.iter().flat_map(|words| words.items()) {
+        let (word, value): (Bound<'_, PyString>, Bound<'_, PyAny>) = item.extract()?;
+        how = set(how, &mut said, word.to_str()?, &value)?;
     }
     let (horizontal, vertical) = said.flips;
     Ok(how.fit(fit(&said.fit, said.fill)?).flips(horizontal, vertical).normalize(said.normalize))

@@ -234,6 +234,7 @@ impl Slot {
     /// Says that the frame is complete when a `Fence` is done, and not before: a device still writes
     /// it when it is published. The last fence that is said counts.
     fn complete_after(&self, fence: &Bound<'_, Fence>) -> Answer<()> {
+        self.share()?;
         *locked(&self.fence) = Some(fence.get().duplicate()?);
         Ok(())
     }

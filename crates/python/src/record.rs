@@ -43,25 +43,27 @@ struct Writing {
 }
 
 impl Recorder {
-    fn with<T>(&self, work: impl FnOnce(&mut Writing) -> T) -> Answer<T> {
-        let closed = || PyRuntimeError::new_err("the recorder is closed");
-        Ok(locked(&self.writing).as_mut().map(work).ok_or_else(closed)?)
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Writing) -> T + Send,
+    ) -> Answer<T> {
+        // Another thread may be in the middle of a frame.
+        let done = gate::detach(py, || locked(&self.writing).as_mut().map(work));
+        Ok(done.ok_or_else(|| PyRuntimeError::new_err("the recorder is closed"))?)
     }
 
     /// The next frame, written; none after `timeout`.
     fn take(&self, py: Python<'_>, timeout: Option<Duration>) -> Answer<Option<stream::Frame>> {
         // Before a frame is taken that cannot be written.
-        self.with(|_| ())?;
+        self.with(py, |_| ())?;
         let Some(frame) = self.subscriber.get().wait_for(py, timeout)? else { return Ok(None) };
-        let frame = gate::detach(py, || {
-            let mut writing = locked(&self.writing);
-            let Some(writing) = writing.as_mut() else { return Ok(None) };
+        let frame = self.with(py, |writing| {
             writing.bytes += writing.recorder.add(&frame)?;
             writing.frames += 1;
-            Ok::<_, recording::Error>(Some(frame))
-        })?;
-        // Closed by another thread meanwhile.
-        frame.map_or_else(|| self.with(|_| None), |frame| Ok(Some(frame)))
+            Ok::<_, recording::Error>(frame)
+        })??;
+        Ok(Some(frame))
     }
 }
 
@@ -76,14 +78,14 @@ impl Recorder {
 
     /// Frames written so far.
     #[getter]
-    fn frames(&self) -> Answer<u64> {
-        self.with(|writing| writing.frames)
+    fn frames(&self, py: Python<'_>) -> Answer<u64> {
+        self.with(py, |writing| writing.frames)
     }
 
     /// Bytes of their elements.
     #[getter]
-    fn nbytes(&self) -> Answer<u64> {
-        self.with(|writing| writing.bytes)
+    fn nbytes(&self, py: Python<'_>) -> Answer<u64> {
+        self.with(py, |writing| writing.bytes)
     }
 
     /// The next frame, which is written before it is given; None if none comes in `timeout`

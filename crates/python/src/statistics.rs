@@ -5,6 +5,7 @@ use tenure::TensorMemory;
 use tenure::memory::statistics;
 
 use crate::fail::Answer;
+use crate::gate;
 
 /// Bytes now, bytes at the peak, allocations now, allocations ever.
 #[pyfunction]
@@ -19,7 +20,7 @@ type Live = (u64, &'static str, usize, Option<String>);
 /// Every allocation that there is, the largest first.
 #[pyfunction]
 pub(crate) fn allocations(py: Python<'_>) -> Vec<Live> {
-    let all = py.detach(statistics::report);
+    let all = gate::detach(py, statistics::report);
     all.into_iter()
         .map(|live| {
             (live.id, live.memory.name(), live.bytes, live.name.map(|name| name.to_string()))

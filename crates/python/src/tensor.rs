@@ -69,7 +69,7 @@ impl Tensor {
         create::tensor(py, &shape, dtype, &place, How { name, lazy, ..How::default() })
     }
 
-    /// A picture: rows as far apart as the memory needs them.
+    /// A picture, whose rows follow each other without gaps. What the words mean is as in `Tensor`.
     #[staticmethod]
     #[pyo3(signature = (width, height, format, dtype=None, memory=None, name=None, *, lazy=false))]
     #[pyo3(

@@ -121,3 +121,10 @@ def test_colour_goes_to_other_processes(tmp_path):
     with here, there:
         tenure.send(here, hd)
         assert tenure.receive(there).colour == ("bt709", "limited")
+
+
+def test_what_would_help_is_a_call_of_python():
+    source = Tensor.image(16, 16, "rgb", memory="mem")
+    with pytest.raises(ValueError, match=r"take with_colour\(\) of the destination"):
+        target = Tensor.image(16, 16, "nv12").with_colour("bt709", "limited")
+        ImageProcessor(threads=1).convert(source, target, colour=("bt601", "full"))

@@ -53,6 +53,8 @@ def test_frames_that_are_still_written(here, work):
         with slot as view:
             view[0] = 7
             slot.complete_after(fence)
+        with pytest.raises(RuntimeError, match="published"):
+            slot.complete_after(fence)
         frame = explicit.next(5)
         assert frame.fence is not None and not frame.fence.done
         assert usual.next(0.05) is None

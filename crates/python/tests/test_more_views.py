@@ -41,6 +41,8 @@ def test_raw_files(tmp_path):
         tenure.open_raw(path, (1 << 40, 1 << 40), "u16")
     with pytest.raises(ValueError, match="not there"):
         tenure.open_raw(path, (1,), "u8", (1 << 64) - 1)
+    with pytest.raises(ValueError, match=r"open_raw\(\) takes any file"):
+        tenure.open(path)
     with pytest.raises(FileNotFoundError):
         tenure.open_raw(tmp_path / "absent", (1,), "u8")
 
