@@ -38,8 +38,13 @@ class Bored(Exception):
     """A call that waits is interrupted."""
 
 
+# Whether a call runs that may be interrupted, and not the code around it.
+CALLING = False
+
+
 def interrupt(*_):
-    raise Bored
+    if CALLING:
+        raise Bored
 
 
 class Bad:
@@ -259,29 +264,37 @@ def whole(made):
         guarded(attempt, (made,), {})
 
 
-def guarded(call, arguments, keywords):
+def bounded(call, arguments, keywords):
+    """What a call gave, and what it raised. One that waits is interrupted."""
+    global CALLING
+    raised = answer = None
     signal.setitimer(signal.ITIMER_REAL, 0.25, 0.1)
     try:
+        CALLING = True
         answer = call(*arguments, **keywords)
+        CALLING = False
     except BaseException as error:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        if is_panic(error):
-            raise
-        return
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    # What came is looked at too: a lie in it would be seen here.
-    signal.setitimer(signal.ITIMER_REAL, 0.25, 0.1)
-    try:
-        if isinstance(answer, Tensor) and answer.nbytes < 1 << 20:
-            repr(answer), bytes(answer), np.asarray(answer).sum()
-        else:
-            repr(answer)
-    except BaseException as error:
-        if is_panic(error):
-            raise
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        CALLING = False
+        # Without what its frames have.
+        raised = error.with_traceback(None)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return answer, raised
+
+
+def guarded(call, arguments, keywords):
+    answer, raised = bounded(call, arguments, keywords)
+    if raised is None:
+        # What came is looked at too: a lie in it would be seen here.
+        raised = bounded(look, (answer,), {})[1]
+    if is_panic(raised):
+        raise raised
+
+
+def look(answer):
+    if isinstance(answer, Tensor) and answer.nbytes < 1 << 20:
+        repr(answer), bytes(answer), np.asarray(answer).sum()
+    else:
+        repr(answer)
 
 
 def main():
