@@ -31,6 +31,7 @@ class Live:
 def usage(memory: str) -> Usage:
     """Use of a memory ("mem", "shm", …) by this process. What pools keep counts as allocated.
 
+    >>> import tenure
     >>> t = tenure.Tensor((1000,), "u8", memory="mem")
     >>> tenure.usage("mem").live >= 1000
     True
@@ -43,6 +44,7 @@ def live_memory() -> list[Live]:
 
     What a program prints when it should hold nothing any more.
 
+    >>> import tenure
     >>> t = tenure.Tensor((1000,), "u8", memory="mem", name="weights")
     >>> [one.bytes for one in tenure.live_memory() if one.name == "weights"]
     [1000]
