@@ -50,10 +50,10 @@ pub(crate) fn colour(given: &Bound<'_, PyAny>) -> Answer<Colour> {
         );
         return Err(PyTypeError::new_err(message).into());
     };
-    Ok(Colour {
-        matrix: meant("matrix", &matrix, &MATRICES)?,
-        range: meant("range", &range, &RANGES)?,
-    })
+    let mut colour = Colour::JPEG;
+    colour.matrix = meant("matrix", &matrix, &MATRICES)?;
+    colour.range = meant("range", &range, &RANGES)?;
+    Ok(colour)
 }
 
 pub(crate) fn siting(word: &str) -> Answer<Siting> {

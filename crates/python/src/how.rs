@@ -31,7 +31,7 @@ pub(crate) fn convert(words: Option<&Bound<'_, PyDict>>) -> Answer<Convert> {
         fit: "stretch".to_owned(),
         fill: [114, 114, 114, 255],
         flips: (false, false),
-        normalize: Normalize { scale: 1.0, mean: [0.0; 3], std: [1.0; 3], quantize: None },
+        normalize: Normalize::NONE,
     };
     // A list of them: to read a value may run code that changes the dictionary.
     for item in words.iter().flat_map(|words| words.items()) {
