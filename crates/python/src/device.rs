@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use tenure::gpu::{self, Class, Gpu, Region};
-use tenure::{Allocator, DType, DynTensor, TensorDyn, TensorMemory};
+use tenure::{Allocator, TensorMemory};
 
+use crate::create::{self, How};
 use crate::fail::Answer;
+use crate::place::Place;
 use crate::pool::Pool;
-use crate::tensor::{Shape, Tensor};
+use crate::shape::Shape;
+use crate::tensor::Tensor;
 use crate::{gate, opened, words};
 
 /// A device that is open: a GPU, or a program that is one. Made by `tenure.open_device`.
@@ -176,8 +179,11 @@ impl Device {
     /// A tensor of zeros in its memory.
     ///
     /// memory: "device", "pinned" (main memory that it reaches) or "managed".
-    #[pyo3(signature = (shape, dtype=None, memory=None, name=None))]
-    #[pyo3(text_signature = "(self, shape, dtype='f32', memory='device', name=None)")]
+    /// lazy: allocate it when it is first touched.
+    #[pyo3(signature = (shape, dtype=None, memory=None, name=None, *, lazy=false))]
+    #[pyo3(
+        text_signature = "(self, shape, dtype='f32', memory='device', name=None, *, lazy=False)"
+    )]
     fn tensor(
         &self,
         py: Python<'_>,
@@ -185,19 +191,16 @@ impl Device {
         dtype: Option<&Bound<'_, PyAny>>,
         memory: Option<&str>,
         name: Option<&str>,
+        lazy: bool,
     ) -> Answer<Tensor> {
-        let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
-        let allocator = self.allocator(memory)?;
-        let made = gate::detach(py, || {
-            TensorDyn::builder(&shape.0, dtype).allocator(allocator.as_ref()).name(name).build()
-        });
-        Ok(Tensor::new(made?))
+        let place = Place::Made(self.allocator(memory)?);
+        create::tensor(py, &shape, dtype, &place, How { name, lazy, ..How::default() })
     }
 
-    /// A picture in its memory.
-    #[pyo3(signature = (width, height, format, dtype=None, memory=None, name=None))]
+    /// A picture in its memory. What the words mean is as in `tensor`.
+    #[pyo3(signature = (width, height, format, dtype=None, memory=None, name=None, *, lazy=false))]
     #[pyo3(
-        text_signature = "(self, width, height, format, dtype='u8', memory='device', name=None)"
+        text_signature = "(self, width, height, format, dtype='u8', memory='device', name=None, *, lazy=False)"
     )]
     #[expect(clippy::too_many_arguments, reason = "as `Tensor.image`, which Python calls by name")]
     fn image(
@@ -209,22 +212,15 @@ impl Device {
         dtype: Option<&Bound<'_, PyAny>>,
         memory: Option<&str>,
         name: Option<&str>,
+        lazy: bool,
     ) -> Answer<Tensor> {
-        let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
-        let (format, allocator) = (words::format(format)?, self.allocator(memory)?);
-        let allocator = allocator.as_ref();
-        let made = gate::detach(py, || {
-            TensorDyn::image_builder(width, height, format, dtype)
-                .allocator(allocator)
-                .name(name)
-                .build()
-        });
-        Ok(Tensor::new(made?))
+        let place = Place::Made(self.allocator(memory)?);
+        let how = How { name, lazy, ..How::default() };
+        create::image(py, (width, height, format), dtype, &place, how)
     }
 
-    /// A pool of its memory: what was freed is handed out again, with the bytes that were left in
-    /// it. For loops, which would otherwise wait for the device to zero new memory. Limited by bytes
-    /// and buffers as `Pool` says.
+    /// A pool of its memory: what was freed is handed out again. For loops, which would otherwise wait
+    /// for new memory. Limited by bytes and buffers as `Pool` says.
     #[pyo3(signature = (memory=None, *, bytes=None, buffers=None))]
     #[pyo3(text_signature = "(self, memory='device', *, bytes=None, buffers=None)")]
     fn pool(

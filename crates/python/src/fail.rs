@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::io;
+use tenure::stream::recording;
 use tenure::{ErrorKind, Language};
 
 /// Result of what Python calls.
@@ -60,9 +61,23 @@ fails!(
     tenure::image::Error,
     tenure::layout::Error,
     tenure::memory::Error,
+    tenure::models::Error,
+    tenure::plan::JsonError,
     tenure::stream::Error,
     tenure::tensor::Error,
 );
+
+impl From<recording::Error> for Fail {
+    fn from(error: recording::Error) -> Fail {
+        match &error {
+            // With the number of the system's answer, so that a file that is not there says so.
+            recording::Error::Write { cause, .. } | recording::Error::Read { cause, .. } => {
+                Fail(system(Language::Python.say(&error), Some(cause)))
+            }
+            _ => tenure::Error::from(error).into(),
+        }
+    }
+}
 
 /// An exception class of this package.
 pub(crate) struct Class {

@@ -8,9 +8,10 @@ use pyo3::prelude::*;
 use tenure::{TensorDyn, memory};
 
 use crate::fail::Answer;
-use crate::{pending, stream};
+use crate::{pending, share, stream};
 
-/// Becomes done when the copy behind it is, and stays so. Any thread may use it.
+/// Becomes done when the work behind it is, and stays so: a copy, a conversion, or what a device does
+/// with a frame. Any thread may use it.
 #[pyclass(module = "tenure", frozen)]
 pub(crate) struct Fence(Arc<memory::Fence>);
 
@@ -25,10 +26,29 @@ impl Fence {
         pending::remember(pairs, &fence)?;
         Ok(Fence(fence))
     }
+
+    /// A handle of its own to a fence of somebody else.
+    pub(crate) fn another(fence: &memory::Fence) -> Answer<Fence> {
+        Ok(Fence(Arc::new(memory::Fence::from_fd(fence.fd())?)))
+    }
+
+    /// The fence for whoever takes it away.
+    pub(crate) fn duplicate(&self) -> Answer<memory::Fence> {
+        Ok(memory::Fence::from_fd(self.0.fd())?)
+    }
 }
 
 #[pymethods]
 impl Fence {
+    /// A fence of another library or process, by its descriptor (an object with `fileno()`, or a
+    /// number), which stays the caller's: a sync file, or whatever can be read once the work is
+    /// done, such as a pipe.
+    #[staticmethod]
+    fn from_fd(fd: &Bound<'_, PyAny>) -> Answer<Fence> {
+        let fence = share::with_descriptor(fd, |fd| Ok(memory::Fence::from_fd(fd)?))?;
+        Ok(Fence(Arc::new(fence)))
+    }
+
     /// Whether the work is done. Raises OSError if it failed.
     #[getter]
     fn done(&self) -> Answer<bool> {

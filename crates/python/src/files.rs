@@ -9,13 +9,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString};
 use tenure::files::safetensors::{self, Save};
 use tenure::files::{self, Entry, TensorFile, npy};
-use tenure::{Language, TensorDyn};
+use tenure::{DType, Language, TensorDyn};
 
 use crate::fail::Answer;
-use crate::gate;
 use crate::list::List;
 use crate::place::{self, Place};
+use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::{gate, words};
 
 /// Tensors of a file, by name: views of it, of which nothing is read until it is touched.
 ///
@@ -30,6 +31,25 @@ pub(crate) struct File(TensorFile);
 #[pyfunction]
 pub(crate) fn open(py: Python<'_>, path: PathBuf) -> Answer<File> {
     Ok(File(gate::detach(py, || files::open(path))?))
+}
+
+/// Opens any file as one tensor, which has the name of the file without its ending. Its elements
+/// begin at byte `offset` and are in the byte order of this machine: nothing in the file says
+/// another.
+///
+/// Raises OSError if there is no such file, and ValueError for one with fewer bytes.
+#[pyfunction]
+#[pyo3(signature = (path, shape, dtype=None, offset=0))]
+#[pyo3(text_signature = "(path, shape, dtype='f32', offset=0)")]
+pub(crate) fn open_raw(
+    py: Python<'_>,
+    path: PathBuf,
+    shape: Shape,
+    dtype: Option<&Bound<'_, PyAny>>,
+    offset: u64,
+) -> Answer<File> {
+    let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
+    Ok(File(gate::detach(py, || files::open_raw(path, dtype, &shape.0, offset))?))
 }
 
 /// Writes tensors into a file, which is there as a whole or not at all: one tensor as npy, or a

@@ -1,18 +1,15 @@
-//! `ImageProcessor`: any picture to any other, and picture files.
+//! `ImageProcessor`: any picture to any other.
 
-use std::ffi::CString;
-use std::path::PathBuf;
-
-use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use tenure::Region;
-use tenure::image::{self, Convert, EngineKind, Fit, Normalize, Rotation, codec};
+use tenure::image::{self, EngineKind};
 
 use crate::fail::Answer;
-use crate::gate;
+use crate::fence::Fence;
 use crate::list::List;
 use crate::tensor::Tensor;
-use crate::words;
+use crate::{gate, how};
 
 /// Where a picture lies in the destination of a conversion.
 #[pyclass(module = "tenure", frozen)]
@@ -51,25 +48,6 @@ impl Placement {
 #[pyclass(module = "tenure", frozen)]
 pub(crate) struct ImageProcessor(image::ImageProcessor);
 
-/// x, y, width, height.
-type Rectangle = (usize, usize, usize, usize);
-
-fn region((x, y, width, height): Rectangle) -> Region {
-    Region::new(x, y, width, height)
-}
-
-fn fit(word: &str, fill: [u8; 4]) -> Answer<Fit> {
-    match word {
-        "stretch" => Ok(Fit::Stretch),
-        "letterbox" => Ok(Fit::Letterbox { fill }),
-        "cover" => Ok(Fit::Cover),
-        _ => {
-            let message = format!("unknown fit {word:?}: stretch, letterbox and cover are known");
-            Err(PyValueError::new_err(message).into())
-        }
-    }
-}
-
 #[pymethods]
 impl ImageProcessor {
     #[new]
@@ -91,70 +69,107 @@ impl ImageProcessor {
     /// fill: red, green, blue and alpha around a letterbox.
     /// rotation: degrees clockwise: 0, 90, 180 or 270.
     /// filter: "nearest", "bilinear", "antialiased", "area", "bicubic" or "lanczos3".
+    /// colour: matrix and range of the source, ("bt709", "limited") say, whatever it carries. How
+    /// luma and chroma are written is what the destination carries (`Tensor.with_colour`).
+    /// siting: where chroma samples lie, "centre" or "left"; as usual for the source's range if
+    /// None.
     /// scale, mean, std: stored is (value * scale - mean) / std, for values of 0 to 255.
     /// quantize: scale and zero point of integers.
-    #[pyo3(signature = (source, destination, *, crop=None, into=None, fit="stretch",
-        fill=[114, 114, 114, 255], rotation=0, flip_horizontal=false, flip_vertical=false,
-        filter="antialiased", scale=1.0, mean=[0.0, 0.0, 0.0], std=[1.0, 1.0, 1.0], quantize=None))]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    ///
+    /// A tensor without a colour is BT.601 of full range, as JPEG has it.
+    #[pyo3(signature = (source, destination, **how))]
+    #[pyo3(
+        text_signature = "(self, source, destination, *, crop=None, into=None, fit='stretch', fill=(114, 114, 114, 255), rotation=0, flip_horizontal=False, flip_vertical=False, filter='antialiased', colour=None, siting=None, scale=1.0, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0), quantize=None)"
+    )]
     fn convert(
         &self,
         py: Python<'_>,
         source: &Bound<'_, Tensor>,
         destination: &Bound<'_, Tensor>,
-        crop: Option<Rectangle>,
-        into: Option<Rectangle>,
-        fit: &str,
-        fill: [u8; 4],
-        rotation: u32,
-        flip_horizontal: bool,
-        flip_vertical: bool,
-        filter: &str,
-        scale: f32,
-        mean: [f32; 3],
-        std: [f32; 3],
-        quantize: Option<(f32, i32)>,
+        how: Option<&Bound<'_, PyDict>>,
     ) -> Answer<Placement> {
-        let how = Convert::new()
-            .crop(crop.map(region))
-            .into(into.map(region))
-            .fit(self::fit(fit, fill)?)
-            .rotation(Rotation::from_degrees(rotation)?)
-            .flips(flip_horizontal, flip_vertical)
-            .filter(filter.parse()?)
-            .normalize(Normalize { scale, mean, std, quantize });
+        let how = how::convert(how)?;
         let source = &source.get().tensor;
         let destination = &destination.get().tensor;
         Ok(Placement(gate::detach(py, || self.0.convert(source, destination, &how))?))
     }
-}
 
-/// A JPEG or PNG file as a picture, in the memory named or the first that serves. A file with more
-/// pictures after the first (motion JPEG) is a RuntimeWarning.
-#[pyfunction]
-#[pyo3(signature = (path, memory=None))]
-pub(crate) fn read_image(py: Python<'_>, path: PathBuf, memory: Option<&str>) -> Answer<Tensor> {
-    let memory = words::memory(memory)?;
-    let (picture, more) = py.detach(|| codec::open_first(&path, memory))?;
-    if more {
-        let text = format!(
-            "{} has more pictures after the first, which is the one that was read: `tenure run` \
-             publishes all of them",
-            path.display()
-        );
-        let text = CString::new(text).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+    /// The engines, in the order of trying.
+    #[getter]
+    fn engines(&self) -> Vec<&'static str> {
+        self.0.engines().map(EngineKind::name).collect()
     }
-    Ok(Tensor::new(picture))
-}
 
-/// Writes a picture as JPEG or PNG, as the name of the file says. Says how many bytes it has.
-#[pyfunction]
-pub(crate) fn save_image(
-    py: Python<'_>,
-    path: PathBuf,
-    picture: &Bound<'_, Tensor>,
-) -> Answer<u64> {
-    let picture = &picture.get().tensor;
-    Ok(py.detach(|| codec::save(&path, picture))?)
+    /// The engine that would do a conversion: the first that can. The words are those of `convert`.
+    #[pyo3(signature = (source, destination, **how))]
+    fn engine(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, Tensor>,
+        destination: &Bound<'_, Tensor>,
+        how: Option<&Bound<'_, PyDict>>,
+    ) -> Answer<&'static str> {
+        let how = how::convert(how)?;
+        let (from, to) = (&source.get().tensor, &destination.get().tensor);
+        Ok(gate::detach(py, || self.0.engine(from, to, &how))?.name())
+    }
+
+    /// What each engine would do with a conversion, in the order of trying: its name, whether it
+    /// can, and how it would do it or why it cannot. Nothing is converted. The words are those of
+    /// `convert`.
+    #[pyo3(signature = (source, destination, **how))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, Tensor>,
+        destination: &Bound<'_, Tensor>,
+        how: Option<&Bound<'_, PyDict>>,
+    ) -> Answer<Vec<(&'static str, bool, String)>> {
+        let how = how::convert(how)?;
+        let (from, to) = (&source.get().tensor, &destination.get().tensor);
+        let all = gate::detach(py, || self.0.explain(from, to, &how))?;
+        let told = |one: image::Explanation| match one.verdict {
+            Ok(what) => (one.engine.name(), true, what),
+            Err(why) => (one.engine.name(), false, why),
+        };
+        Ok(all.into_iter().map(told).collect())
+    }
+
+    /// As `convert`, perhaps done later: also a `Fence` that is done when the picture is. Views of
+    /// both tensors that are made meanwhile wait for that; those made before must be left alone.
+    #[pyo3(signature = (source, destination, **how))]
+    fn convert_later(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, Tensor>,
+        destination: &Bound<'_, Tensor>,
+        how: Option<&Bound<'_, PyDict>>,
+    ) -> Answer<(Placement, Fence)> {
+        let how = how::convert(how)?;
+        let (from, to) = (&source.get().tensor, &destination.get().tensor);
+        let (placement, fence) = gate::detach(py, || self.0.convert_async(from, to, &how))?;
+        Ok((Placement(placement), Fence::of_copies(&[(to.clone(), from.clone())], fence)?))
+    }
+
+    /// Converts each picture of a list into one of a batch, a tensor whose first dimension counts
+    /// pictures, and says where each lies. The words are those of `convert`.
+    ///
+    /// All are checked before the first is written.
+    #[pyo3(signature = (sources, batch, **how))]
+    fn convert_batch(
+        &self,
+        py: Python<'_>,
+        sources: List<Bound<'_, Tensor>>,
+        batch: &Bound<'_, Tensor>,
+        how: Option<&Bound<'_, PyDict>>,
+    ) -> Answer<Vec<Placement>> {
+        let how = how::convert(how)?;
+        let sources: Vec<_> = sources.0.iter().map(|one| one.get().tensor.clone()).collect();
+        let batch = &batch.get().tensor;
+        let placements = gate::detach(py, || {
+            let sources: Vec<_> = sources.iter().collect();
+            self.0.convert_batch(&sources, batch, &how)
+        })?;
+        Ok(placements.into_iter().map(Placement).collect())
+    }
 }

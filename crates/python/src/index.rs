@@ -1,9 +1,12 @@
 //! `tensor[…]`: views by numbers, slices, `...` and `None`, as numpy has them.
+//!
+//! What is a picture stays one where it can: one of a batch, a part of a batch, and a rectangle that
+//! cuts no chroma sample.
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PySlice, PyTuple};
-use tenure::{Layout, TensorDyn};
+use tenure::{Layout, Region, TensorDyn};
 
 use crate::fail::Answer;
 
@@ -13,7 +16,6 @@ pub(crate) fn view(tensor: &TensorDyn, key: &Bound<'_, PyAny>) -> Answer<TensorD
         Ok(keys) => keys.iter().collect(),
         Err(_) => vec![key.clone()],
     };
-    let is_dots = |key: &Bound<'_, PyAny>| key.is_instance_of::<PyEllipsis>();
     let dots = keys.iter().filter(|key| is_dots(key)).count();
     let named = keys.iter().filter(|key| !is_dots(key) && !key.is_none()).count();
     let rank = tensor.rank();
@@ -27,7 +29,13 @@ pub(crate) fn view(tensor: &TensorDyn, key: &Bound<'_, PyAny>) -> Answer<TensorD
     }
     let mut view = tensor.clone();
     let mut axis = 0;
-    for key in &keys {
+    for (at, key) in keys.iter().enumerate() {
+        if axis == 0
+            && view.format().is_some()
+            && let Some(picture) = picture(&view, keys.get(at..).unwrap_or_default())?
+        {
+            return Ok(picture);
+        }
         if is_dots(key) {
             axis += rank - named;
         } else if key.is_none() {
@@ -37,10 +45,82 @@ pub(crate) fn view(tensor: &TensorDyn, key: &Bound<'_, PyAny>) -> Answer<TensorD
             view = sliced(&view, axis, slice)?;
             axis += 1;
         } else {
-            view = view.index(axis, position(&view, axis, key)?)?;
+            let index = position(&view, axis, key)?;
+            // One of a batch is a picture; of a single picture it is a row or a channel.
+            let one = (axis == 0 && view.format().is_some()).then(|| view.batch(index).ok());
+            view = one.flatten().map_or_else(|| view.index(axis, index), Ok)?;
         }
     }
     Ok(view)
+}
+
+fn is_dots(key: &Bound<'_, PyAny>) -> bool {
+    key.is_instance_of::<PyEllipsis>()
+}
+
+/// What `keys` name of a picture or a batch, if they are all slices of step 1 and what they name is
+/// a picture or a batch too.
+fn picture(view: &TensorDyn, keys: &[Bound<'_, PyAny>]) -> Answer<Option<TensorDyn>> {
+    let (Some(format), Some(width), Some(height)) = (view.format(), view.width(), view.height())
+    else {
+        return Ok(None);
+    };
+    let shape = view.shape();
+    // First index and number of indices of each dimension.
+    let mut parts: Vec<_> = shape.iter().map(|&dim| (0, dim)).collect();
+    let mut axis = 0;
+    for key in keys {
+        if is_dots(key) {
+            axis += (shape.len() + 1).saturating_sub(keys.len());
+            continue;
+        }
+        let (Ok(slice), Some(part)) = (key.cast::<PySlice>(), parts.get_mut(axis)) else {
+            return Ok(None);
+        };
+        // Dimensions fit an `isize`.
+        let at = slice.indices(part.1 as isize)?;
+        if at.step != 1 || at.slicelength == 0 {
+            return Ok(None);
+        }
+        *part = (at.start.unsigned_abs(), at.slicelength);
+        axis += 1;
+    }
+    let whole = |axis: usize| parts.get(axis) == shape.get(axis).map(|&dim| (0, dim)).as_ref();
+    if (0..shape.len()).all(whole) {
+        return Ok(Some(view.clone()));
+    }
+    let mut plain = view.clone();
+    for (axis, &(start, count)) in parts.iter().enumerate() {
+        plain = plain.slice(axis, start..start + count)?;
+    }
+    // Rows and columns are dimensions of some formats only, and whichever of all fits is theirs.
+    for (rows, sides) in shape.windows(2).enumerate() {
+        let others =
+            || (0..shape.len()).all(|axis| axis == rows || axis == rows + 1 || whole(axis));
+        if *sides != [height, width] || !others() {
+            continue;
+        }
+        let (Some(&(y, high)), Some(&(x, wide))) = (parts.get(rows), parts.get(rows + 1)) else {
+            continue;
+        };
+        if let Ok(region) = view.view(Region::new(x, y, wide, high))
+            && same_elements(&region, &plain)
+        {
+            return Ok(Some(region));
+        }
+    }
+    // A part of a batch.
+    let batch = plain.clone().with_format(format).ok();
+    Ok(batch.filter(|batch| {
+        let size = (batch.width(), batch.height()) == (Some(width), Some(height));
+        size && view.batch(0).is_ok() && same_elements(batch, &plain)
+    }))
+}
+
+/// Whether two views have the same elements at the same indices.
+fn same_elements(one: &TensorDyn, other: &TensorDyn) -> bool {
+    let place = |tensor: &TensorDyn| tensor.buffer().start() + tensor.layout().offset();
+    (one.shape(), one.strides(), place(one)) == (other.shape(), other.strides(), place(other))
 }
 
 fn dimension(view: &TensorDyn, axis: usize) -> usize {

@@ -15,7 +15,9 @@
 
 mod buffer;
 mod capsule;
+mod colour;
 mod copies;
+mod create;
 mod device;
 mod dlpack;
 mod exchange;
@@ -24,6 +26,7 @@ mod fence;
 mod files;
 mod frame;
 mod gate;
+mod how;
 mod image;
 mod index;
 mod interface;
@@ -33,11 +36,16 @@ mod mapped;
 mod method;
 mod opened;
 mod pending;
+mod picture;
 mod place;
 mod plan;
 mod pool;
 mod publisher;
+mod quantization;
+mod record;
+mod shape;
 mod share;
+mod statistics;
 mod stream;
 mod tensor;
 mod variables;
@@ -58,21 +66,29 @@ mod _tenure {
     #[pymodule_export]
     use crate::fence::Fence;
     #[pymodule_export]
-    use crate::files::{File, open, save};
+    use crate::files::{File, open, open_raw, save};
     #[pymodule_export]
-    use crate::image::{ImageProcessor, Placement, read_image, save_image};
+    use crate::frame::Frame;
+    #[pymodule_export]
+    use crate::image::{ImageProcessor, Placement};
     #[pymodule_export]
     use crate::mapped::Mapped;
     #[pymodule_export]
-    use crate::plan::plan_json;
+    use crate::picture::{decode_image, encode_image, read_image, save_image};
+    #[pymodule_export]
+    use crate::plan::{plan_json, schedule_json};
     #[pymodule_export]
     use crate::pool::Pool;
     #[pymodule_export]
     use crate::publisher::{Publisher, Slot};
     #[pymodule_export]
-    use crate::share::{from_fd, receive, send};
+    use crate::record::{Recorder, replay};
     #[pymodule_export]
-    use crate::stream::{Frame, Subscriber, stat, streams, subscribe};
+    use crate::share::{from_fd, from_planes, receive, send};
+    #[pymodule_export]
+    use crate::statistics::{allocations, usage_of};
+    #[pymodule_export]
+    use crate::stream::{Subscriber, stat, streams, subscribe};
     #[pymodule_export]
     use crate::tensor::Tensor;
 

@@ -9,7 +9,7 @@ use tenure::gpu::{self, Gpu};
 use tenure::{Allocator, LogicalMemorySpace, TensorDyn, TensorMemory};
 
 use crate::fail::Answer;
-use crate::gate;
+use crate::{gate, words};
 
 struct Opened {
     word: String,
@@ -78,6 +78,22 @@ pub(crate) fn open(py: Python<'_>, word: &str) -> Answer<(String, Gpu)> {
     }
     open.push(Opened { word: word.clone(), process: std::process::id(), gpu: gpu.clone() });
     Ok((word, gpu))
+}
+
+/// The word for the device that a tensor is on: what it was opened by, or, if it is not open here,
+/// whose it is and the number that its driver has for it. The space if nobody says whose it is.
+pub(crate) fn word(tensor: &TensorDyn, device_id: usize) -> String {
+    let Some(raw) = tensor.buffer().raw_if_placed() else { return format!("gpu:{device_id}") };
+    if let Some(number) = raw.carrier().map(|carrier| carrier.number()) {
+        let open = open_here();
+        if let Some(opened) = open.iter().find(|opened| opened.gpu.number() == number) {
+            return opened.word.clone();
+        }
+    }
+    match raw.vendor() {
+        Some(vendor) => format!("{}:{device_id}", words::vendor(vendor)),
+        None => format!("gpu:{device_id}"),
+    }
 }
 
 /// Keeps a device open no longer than its handles and its memory do.

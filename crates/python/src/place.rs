@@ -60,7 +60,7 @@ pub(crate) fn place(
         };
     }
     match (given.cast::<Pool>(), wanted) {
-        (Ok(pool), None) => Ok(Place::Made(Arc::new(pool.get().pool().clone()))),
+        (Ok(pool), None) => Ok(pool.get().place()),
         (Ok(_), Some(wanted)) => Err(two("a pool", wanted)),
         _ => {
             let kind = given.get_type().name()?.to_string();

@@ -1,9 +1,13 @@
-//! `plan`: schedules come and plans go as JSON; `tenure/_plan.py` makes objects of them.
+//! `plan` and `read_model`: schedules come and go and plans go as JSON; `tenure/_plan.py` makes
+//! objects of them.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use tenure::models;
 use tenure::plan::{Options, Packer, PlannerMode, Schedule, plan, verify};
 
 use crate::fail::{Answer, Fail};
@@ -44,4 +48,21 @@ pub(crate) fn plan_json(
         made.to_json().map_err(|error| error.to_string())
     })
     .map_err(wrong)
+}
+
+/// The schedule of a model file, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, dims, arena))]
+pub(crate) fn schedule_json(
+    py: Python<'_>,
+    path: PathBuf,
+    dims: BTreeMap<String, u64>,
+    arena: bool,
+) -> Answer<String> {
+    // Takes no lock of the library, and may take long.
+    py.detach(|| {
+        let graph = models::read(&path, &dims)?;
+        let schedule = if arena { graph.arena_schedule() } else { graph.schedule() };
+        Ok(schedule.to_json()?)
+    })
 }

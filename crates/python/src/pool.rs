@@ -6,10 +6,13 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tenure::memory::{self, kind};
-use tenure::{Allocator, DType, DynTensor, PoolLimits, TensorDyn};
+use tenure::{Allocator, PoolLimits};
 
+use crate::create::{self, How};
 use crate::fail::Answer;
-use crate::tensor::{Shape, Tensor};
+use crate::place::Place;
+use crate::shape::Shape;
+use crate::tensor::Tensor;
 use crate::{gate, opened, words};
 
 /// Freed memory that is kept and handed out again. Any thread may use it; tensors outlive it.
@@ -30,8 +33,8 @@ impl Pool {
         Pool(memory::Pool::over(allocator, limits(bytes, buffers)))
     }
 
-    pub(crate) fn pool(&self) -> &memory::Pool {
-        &self.0
+    pub(crate) fn place(&self) -> Place {
+        Place::Made(Arc::new(self.0.clone()))
     }
 }
 
@@ -61,24 +64,33 @@ impl Pool {
     }
 
     /// A tensor of zeros from the pool.
-    #[pyo3(signature = (shape, dtype=None, name=None))]
-    #[pyo3(text_signature = "(self, shape, dtype='f32', name=None)")]
+    ///
+    /// lazy: take memory from the pool when the tensor is first touched.
+    /// without_zeroing: leave what the last user of the memory left, for tensors that are written
+    /// whole before they are read; it saves writing zeros.
+    #[pyo3(signature = (shape, dtype=None, name=None, *, lazy=false, without_zeroing=false))]
+    #[pyo3(
+        text_signature = "(self, shape, dtype='f32', name=None, *, lazy=False, without_zeroing=False)"
+    )]
     fn tensor(
         &self,
         py: Python<'_>,
         shape: Shape,
         dtype: Option<&Bound<'_, PyAny>>,
         name: Option<&str>,
+        lazy: bool,
+        without_zeroing: bool,
     ) -> Answer<Tensor> {
-        let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
-        Ok(Tensor::new(gate::detach(py, || {
-            TensorDyn::builder(&shape.0, dtype).allocator(&self.0).name(name).build()
-        })?))
+        create::tensor(py, &shape, dtype, &self.place(), How { name, lazy, without_zeroing })
     }
 
-    /// A picture from the pool.
-    #[pyo3(signature = (width, height, format, dtype=None, name=None))]
-    #[pyo3(text_signature = "(self, width, height, format, dtype='u8', name=None)")]
+    /// A picture from the pool. What the words mean is as in `tensor`.
+    #[pyo3(signature = (width, height, format, dtype=None, name=None, *, lazy=false,
+        without_zeroing=false))]
+    #[pyo3(
+        text_signature = "(self, width, height, format, dtype='u8', name=None, *, lazy=False, without_zeroing=False)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn image(
         &self,
         py: Python<'_>,
@@ -87,19 +99,15 @@ impl Pool {
         format: &str,
         dtype: Option<&Bound<'_, PyAny>>,
         name: Option<&str>,
+        lazy: bool,
+        without_zeroing: bool,
     ) -> Answer<Tensor> {
-        let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
-        let format = words::format(format)?;
-        let made = gate::detach(py, || {
-            TensorDyn::image_builder(width, height, format, dtype)
-                .allocator(&self.0)
-                .name(name)
-                .build()
-        });
-        Ok(Tensor::new(made?))
+        let how = How { name, lazy, without_zeroing };
+        create::image(py, (width, height, format), dtype, &self.place(), how)
     }
 
-    /// What the pool did and holds, in numbers.
+    /// What the pool did and holds, in numbers: requests that were hits and misses, buffers that were
+    /// given up, what is kept and used now, and at most at one time ("peak" and "peak_bytes").
     fn report(&self) -> HashMap<&'static str, u64> {
         let now = self.0.report();
         HashMap::from([
@@ -110,6 +118,7 @@ impl Pool {
             ("kept_bytes", now.kept_bytes as u64),
             ("used", now.used as u64),
             ("used_bytes", now.used_bytes as u64),
+            ("peak", now.peak as u64),
             ("peak_bytes", now.peak_bytes as u64),
         ])
     }

@@ -8,14 +8,16 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tenure::stream::{self, Meta, Spec};
-use tenure::{DType, TensorDyn};
+use tenure::{DType, TensorDyn, memory};
 
 use crate::fail::Answer;
+use crate::fence::Fence;
 use crate::gate;
 use crate::list::Blob;
 use crate::mapped::Mapped;
+use crate::shape::Shape;
 use crate::stream::{locked, seconds};
-use crate::tensor::{Shape, Tensor};
+use crate::tensor::Tensor;
 use crate::words;
 
 /// Publishes tensors to every process that subscribes, without a copy.
@@ -138,7 +140,9 @@ impl Publisher {
     /// write to it, a copy is published; those made while consumers have it are to be read only. To
     /// code that keeps an address and no buffer (torch.frombuffer) it is an array for as long as the
     /// tensor object exists; torch.from_dlpack is one for as long as its result.
-    #[pyo3(signature = (tensor, *, copy=false, timestamp=None, blob=None))]
+    ///
+    /// fence: done when the tensor is complete: a device still writes it.
+    #[pyo3(signature = (tensor, *, copy=false, timestamp=None, blob=None, fence=None))]
     fn publish(
         &self,
         py: Python<'_>,
@@ -146,9 +150,11 @@ impl Publisher {
         copy: bool,
         timestamp: Option<f64>,
         blob: Option<Blob>,
+        fence: Option<&Bound<'_, Fence>>,
     ) -> Answer<usize> {
+        let fence = fence.map(|fence| fence.get().duplicate()).transpose()?;
         let (tensor, Blob(blob)) = (tensor.get().tensor.clone(), blob.unwrap_or(Blob(vec![])));
-        let meta = meta(timestamp.map(seconds).transpose()?, &blob);
+        let meta = meta(timestamp.map(seconds).transpose()?, &blob, fence.as_ref());
         let receipt = self.with(py, |publisher| match copy {
             true => publisher.publish_copy(&tensor, meta),
             false => publisher.publish_tensor(&tensor, meta),
@@ -177,12 +183,19 @@ impl Publisher {
     }
 }
 
-fn meta(timestamp: Option<Duration>, blob: &[u8]) -> Meta<'_> {
-    let meta = Meta::new().blob(blob);
-    match timestamp {
-        Some(timestamp) => meta.timestamp(timestamp),
-        None => meta,
+fn meta<'a>(
+    timestamp: Option<Duration>,
+    blob: &'a [u8],
+    fence: Option<&'a memory::Fence>,
+) -> Meta<'a> {
+    let mut meta = Meta::new().blob(blob);
+    if let Some(timestamp) = timestamp {
+        meta = meta.timestamp(timestamp);
     }
+    if let Some(fence) = fence {
+        meta = meta.fence(fence);
+    }
+    meta
 }
 
 /// A frame that is being filled: `with publisher.frame() as view: …`.
@@ -193,11 +206,13 @@ pub(crate) struct Slot {
     mapped: Mutex<Option<Py<Mapped>>>,
     timestamp: Option<Duration>,
     blob: Vec<u8>,
+    fence: Mutex<Option<memory::Fence>>,
 }
 
 impl Slot {
     fn new(slot: stream::Slot, timestamp: Option<Duration>, blob: Vec<u8>) -> Slot {
-        Slot { slot: Mutex::new(Some(slot)), mapped: Mutex::new(None), timestamp, blob }
+        let (slot, mapped, fence) = (Mutex::new(Some(slot)), Mutex::default(), Mutex::default());
+        Slot { slot, mapped, timestamp, blob, fence }
     }
 
     fn share(&self) -> Answer<TensorDyn> {
@@ -214,6 +229,14 @@ impl Slot {
     #[getter]
     fn tensor(&self) -> Answer<Tensor> {
         Ok(Tensor::new(self.share()?))
+    }
+
+    /// Says that the frame is complete when a `Fence` is done, and not before: a device still writes
+    /// it when it is published. The last fence that is said counts.
+    fn complete_after(&self, fence: &Bound<'_, Fence>) -> Answer<()> {
+        self.share()?;
+        *locked(&self.fence) = Some(fence.get().duplicate()?);
+        Ok(())
     }
 
     fn __enter__<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
@@ -234,7 +257,8 @@ impl Slot {
             gate::detach(py, || slot.discard());
             return Ok(());
         }
-        let meta = meta(self.timestamp, &self.blob);
+        let fence = locked(&self.fence).take();
+        let meta = meta(self.timestamp, &self.blob, fence.as_ref());
         gate::detach(py, || slot.publish(meta))?;
         Ok(())
     }

@@ -8,11 +8,14 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use tenure::{DynTensor, Sharing, TensorDyn};
+use tenure::memory::PlaneDescriptor;
+use tenure::{DType, DynTensor, Sharing, TensorDyn};
 
 use crate::fail::Answer;
+use crate::list::List;
+use crate::shape::Shape;
 use crate::tensor::Tensor;
-use crate::{pending, words};
+use crate::{gate, pending, words};
 
 /// A new descriptor for the tensor's memory; whoever asked closes it.
 pub(crate) fn fd(tensor: &TensorDyn) -> Answer<RawFd> {
@@ -30,6 +33,17 @@ fn descriptor(given: &Bound<'_, PyAny>) -> Answer<RawFd> {
         return Err(PyValueError::new_err(message).into());
     }
     Ok(number)
+}
+
+/// Runs `work` with the descriptor of a number or an object.
+pub(crate) fn with_descriptor<T>(
+    given: &Bound<'_, PyAny>,
+    work: impl FnOnce(BorrowedFd<'_>) -> Answer<T>,
+) -> Answer<T> {
+    let number = descriptor(given)?;
+    // SAFETY: not -1; that it stays open meanwhile is up to whoever passed it, as with every
+    // descriptor in Python, and the kernel refuses it otherwise.
+    work(unsafe { BorrowedFd::borrow_raw(number) })
 }
 
 /// Sends a tensor over a connected Unix socket (an object with `fileno()`, or a descriptor). Its
@@ -90,13 +104,45 @@ fn wait_for_message(py: Python<'_>, socket: BorrowedFd<'_>) -> Answer<()> {
 #[pyo3(text_signature = "(fd, shape, dtype='f32', name=None)")]
 pub(crate) fn from_fd(
     fd: &Bound<'_, PyAny>,
-    shape: crate::tensor::Shape,
+    shape: Shape,
     dtype: Option<&Bound<'_, PyAny>>,
     name: Option<&str>,
 ) -> Answer<Tensor> {
-    let number = descriptor(fd)?;
-    let dtype = dtype.map_or(Ok(tenure::DType::F32), words::dtype)?;
-    // SAFETY: as in `send`.
-    let fd = unsafe { BorrowedFd::borrow_raw(number) };
-    Ok(Tensor::new(TensorDyn::from_fd(fd, &shape.0, dtype, name)?))
+    let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
+    with_descriptor(fd, |fd| Ok(Tensor::new(TensorDyn::from_fd(fd, &shape.0, dtype, name)?)))
+}
+
+/// Descriptor, offset of the first row, and bytes from row to row if they are not the fewest.
+type Plane<'py> = (Bound<'py, PyAny>, usize, Option<usize>);
+
+/// A picture in memory that descriptors stand for: of a camera, a decoder, another process.
+///
+/// planes: (descriptor, offset, stride) of each plane, or of the first one if the others follow it;
+/// bytes, and None for rows without gaps. Planes may be in one memory or in several, and the
+/// descriptors stay the caller's.
+///
+/// Nothing is copied, so what somebody else writes there is seen.
+#[pyfunction]
+#[pyo3(signature = (planes, width, height, format, dtype=None))]
+#[pyo3(text_signature = "(planes, width, height, format, dtype='u8')")]
+pub(crate) fn from_planes(
+    py: Python<'_>,
+    planes: List<Plane<'_>>,
+    width: usize,
+    height: usize,
+    format: &str,
+    dtype: Option<&Bound<'_, PyAny>>,
+) -> Answer<Tensor> {
+    let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
+    let format = words::format(format)?;
+    let place = |(fd, offset, stride): &Plane<'_>| {
+        let plane = with_descriptor(fd, |fd| Ok(PlaneDescriptor::new(fd)?))?.with_offset(*offset);
+        Ok(match stride {
+            Some(stride) => plane.with_stride(*stride),
+            None => plane,
+        })
+    };
+    let planes = planes.0.iter().map(place).collect::<Answer<Vec<_>>>()?;
+    let made = gate::detach(py, || TensorDyn::from_planes(&planes, width, height, format, dtype))?;
+    Ok(Tensor::new(made))
 }

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning, PyStopIteration, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use tenure::stream::{self, StreamReport};
 
 use crate::fail::Answer;
+use crate::frame::Frame;
 use crate::gate;
 use crate::tensor::Tensor;
 
@@ -43,10 +44,12 @@ pub(crate) struct Subscriber {
 /// directory and this group.
 /// memory_limit: how many bytes of the producer's memory may be mapped at one time, and
 /// descriptor_limit: how many memories; half of what the machine and this process have if not said.
+/// explicit_fences: give frames out before devices are done with them; the program waits for
+/// `Frame.fence` before it looks at one.
 #[pyfunction]
 #[pyo3(signature = (
     name, *, credits=None, wait=0.0, follow=false, directory=None, wait_when_full=false,
-    producer_uid=None, memory_limit=None, descriptor_limit=None
+    producer_uid=None, memory_limit=None, descriptor_limit=None, explicit_fences=false
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn subscribe(
@@ -60,11 +63,15 @@ pub(crate) fn subscribe(
     producer_uid: Option<u32>,
     memory_limit: Option<usize>,
     descriptor_limit: Option<usize>,
+    explicit_fences: bool,
 ) -> Answer<Subscriber> {
     let (wait, began) = (seconds(wait)?, Instant::now());
     let mut builder =
         // What there is to say when it is full is said here.
-        stream::Subscriber::builder(name).follow(follow).wait_when_full(true);
+        stream::Subscriber::builder(name)
+            .follow(follow)
+            .wait_when_full(true)
+            .explicit_fences(explicit_fences);
     if let Some(uid) = producer_uid {
         builder = builder.producer_uid(uid);
     }
@@ -184,7 +191,11 @@ impl Subscriber {
     }
 
     /// The next frame, for which Python's signals may be raised in between; none after `timeout`.
-    fn wait_for(&self, py: Python<'_>, timeout: Option<Duration>) -> Answer<Option<stream::Frame>> {
+    pub(crate) fn wait_for(
+        &self,
+        py: Python<'_>,
+        timeout: Option<Duration>,
+    ) -> Answer<Option<stream::Frame>> {
         let mut left = timeout;
         if timeout != Some(Duration::ZERO) && !self.wait_when_full {
             // Then only the end of the stream can be here.
@@ -302,44 +313,5 @@ impl Subscriber {
             Err(fail) if fail.is_end(py) => Err(PyStopIteration::new_err(()).into()),
             Err(fail) => Err(fail),
         }
-    }
-}
-
-/// A tensor that came, and what the producer said of it. Taken as an array it is its tensor:
-/// `numpy.asarray(frame)`, `torch.from_dlpack(frame)`.
-#[pyclass(module = "tenure", frozen)]
-pub(crate) struct Frame {
-    /// The tensor, to be read only.
-    #[pyo3(get)]
-    pub(crate) tensor: Py<Tensor>,
-    /// The frame's number in the stream.
-    #[pyo3(get)]
-    sequence: u64,
-    /// When it was taken, in seconds of the clock `CLOCK_MONOTONIC`; None if the producer did not say.
-    #[pyo3(get)]
-    timestamp: Option<f64>,
-    /// Seconds from when it was published until it was received here.
-    #[pyo3(get)]
-    pub(crate) latency: f64,
-    pub(crate) received: Instant,
-    /// Frames before this one that did not come.
-    #[pyo3(get)]
-    dropped: u64,
-    /// What else the producer sent.
-    #[pyo3(get)]
-    blob: Py<PyBytes>,
-}
-
-impl Frame {
-    fn new(py: Python<'_>, frame: stream::Frame) -> Answer<Frame> {
-        Ok(Frame {
-            sequence: frame.sequence(),
-            timestamp: frame.timestamp().map(|time| time.as_secs_f64()),
-            latency: frame.age().as_secs_f64(),
-            received: Instant::now(),
-            dropped: frame.dropped(),
-            blob: PyBytes::new(py, frame.blob()).unbind(),
-            tensor: Py::new(py, Tensor::new(frame.into_tensor()))?,
-        })
     }
 }

@@ -6,22 +6,26 @@ use std::ffi::c_int;
 use std::os::fd::RawFd;
 use std::sync::OnceLock;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::Py_buffer;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMemoryView, PyTuple};
-use tenure::{DType, DynTensor, LogicalMemorySpace, TensorDyn};
+use tenure::memory::Refusal;
+use tenure::{Language, LogicalMemorySpace, Region, TensorDyn};
 
 use crate::buffer::{self, Shown};
+use crate::create::{self, How};
 use crate::dlpack::{self, Device};
 use crate::fail::Answer;
 use crate::fence::Fence;
 use crate::lent::Lent;
-use crate::list::List;
 use crate::mapped::Mapped;
-use crate::place::{self, Place};
-use crate::{capsule, exchange, gate, index, interface, pending, share, words};
+use crate::shape::Shape;
+use crate::{
+    capsule, colour, exchange, gate, index, interface, opened, pending, place, quantization, share,
+    words,
+};
 
 /// Elements of one type in some memory.
 ///
@@ -30,6 +34,7 @@ use crate::{capsule, exchange, gate, index, interface, pending, share, words};
 /// memory: "mem", "shm", "dma", …; None takes the first that serves of dma, shm and mem. That of
 /// devices ("pinned", …) is of the first device that is open: `Device.tensor` names one.
 /// name: for reports and messages.
+/// lazy: allocate the memory when it is first touched.
 ///
 /// A tensor is a handle: slices and views show the same bytes. Elements are zero at first.
 #[pyclass(module = "tenure", frozen, weakref)]
@@ -47,56 +52,30 @@ impl Tensor {
     }
 }
 
-/// A shape as Python gives it: a sequence of numbers, or one.
-pub(crate) struct Shape(pub(crate) Vec<usize>);
-
-impl<'py> FromPyObject<'_, 'py> for Shape {
-    type Error = PyErr;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Shape> {
-        if let Ok(dim) = given.extract::<i64>() {
-            return Ok(Shape(vec![dimension(dim)?]));
-        }
-        let List::<i64>(dims) = given.extract().map_err(|_: PyErr| {
-            PyTypeError::new_err(format!("a shape is a sequence of numbers, not {given:?}"))
-        })?;
-        Ok(Shape(dims.into_iter().map(dimension).collect::<PyResult<_>>()?))
-    }
-}
-
-fn dimension(dim: i64) -> PyResult<usize> {
-    let wrong = |_| PyValueError::new_err(format!("{dim} is no dimension: 0 and more are"));
-    usize::try_from(dim).map_err(wrong)
-}
-
 #[pymethods]
 impl Tensor {
     #[new]
-    #[pyo3(signature = (shape, dtype=None, memory=None, name=None))]
-    #[pyo3(text_signature = "(shape, dtype='f32', memory=None, name=None)")]
+    #[pyo3(signature = (shape, dtype=None, memory=None, name=None, *, lazy=false))]
+    #[pyo3(text_signature = "(shape, dtype='f32', memory=None, name=None, *, lazy=False)")]
     fn make(
         py: Python<'_>,
         shape: Shape,
         dtype: Option<&Bound<'_, PyAny>>,
         memory: Option<&str>,
         name: Option<&str>,
+        lazy: bool,
     ) -> Answer<Tensor> {
-        let dtype = dtype.map_or(Ok(DType::F32), words::dtype)?;
-        let made = match place::memory(memory, None)? {
-            Place::Memory(memory) => {
-                gate::detach(py, || TensorDyn::new(&shape.0, dtype, memory, name))
-            }
-            Place::Made(allocator) => gate::detach(py, || {
-                TensorDyn::builder(&shape.0, dtype).allocator(allocator.as_ref()).name(name).build()
-            }),
-        };
-        Ok(Tensor::new(made?))
+        let place = place::memory(memory, None)?;
+        create::tensor(py, &shape, dtype, &place, How { name, lazy, ..How::default() })
     }
 
-    /// A picture: rows as far apart as the memory needs them.
+    /// A picture, whose rows follow each other without gaps. What the words mean is as in `Tensor`.
     #[staticmethod]
-    #[pyo3(signature = (width, height, format, dtype=None, memory=None, name=None))]
-    #[pyo3(text_signature = "(width, height, format, dtype='u8', memory=None, name=None)")]
+    #[pyo3(signature = (width, height, format, dtype=None, memory=None, name=None, *, lazy=false))]
+    #[pyo3(
+        text_signature = "(width, height, format, dtype='u8', memory=None, name=None, *, lazy=False)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn image(
         py: Python<'_>,
         width: usize,
@@ -105,21 +84,11 @@ impl Tensor {
         dtype: Option<&Bound<'_, PyAny>>,
         memory: Option<&str>,
         name: Option<&str>,
+        lazy: bool,
     ) -> Answer<Tensor> {
-        let dtype = dtype.map_or(Ok(DType::U8), words::dtype)?;
-        let format = words::format(format)?;
-        let made = match place::memory(memory, None)? {
-            Place::Memory(memory) => {
-                gate::detach(py, || TensorDyn::image(width, height, format, dtype, memory, name))
-            }
-            Place::Made(made) => gate::detach(py, || {
-                TensorDyn::image_builder(width, height, format, dtype)
-                    .allocator(made.as_ref())
-                    .name(name)
-                    .build()
-            }),
-        };
-        Ok(Tensor::new(made?))
+        let place = place::memory(memory, None)?;
+        let how = How { name, lazy, ..How::default() };
+        create::image(py, (width, height, format), dtype, &place, how)
     }
 
     /// The mechanism that the bytes were obtained with: "mem", "shm", "dma", …
@@ -135,14 +104,30 @@ impl Tensor {
     }
 
     /// The device that the bytes are on, as `to` and `open_device` call it: "cpu", "vulkan:0".
-    /// Pinned and managed memory is where the CPU reaches it.
+    /// Pinned and managed memory is where the CPU reaches it: "cpu", and `space` tells them apart.
+    /// Where nobody says whose device it is, and of a lazy tensor that has no memory yet, it is the
+    /// space: "gpu:0".
     #[getter]
-    fn device(&self) -> Answer<String> {
-        let LogicalMemorySpace::GpuMemory { device_id } = self.tensor.space() else {
-            return Ok("cpu".to_owned());
-        };
-        let vendor = self.tensor.buffer().raw()?.vendor();
-        Ok(format!("{}:{device_id}", vendor.map_or("gpu", words::vendor)))
+    fn device(&self) -> String {
+        match self.tensor.space() {
+            LogicalMemorySpace::GpuMemory { device_id } => opened::word(&self.tensor, device_id),
+            _ => "cpu".to_owned(),
+        }
+    }
+
+    /// Whether there is memory already: for a lazy tensor, once it was touched.
+    #[getter]
+    fn placed(&self) -> bool {
+        self.tensor.buffer().is_placed()
+    }
+
+    /// Which memories an automatic choice tried before the one that served, each with the reason
+    /// why it did not. Empty if the memory was named, and of a lazy tensor that has none yet.
+    #[getter]
+    fn refusals(&self) -> Vec<(&'static str, String)> {
+        let refusals = self.tensor.refusals().iter();
+        let why = |refusal: &Refusal| Language::Python.say(refusal.error.as_ref());
+        refusals.map(|refusal| (refusal.memory.name(), why(refusal))).collect()
     }
 
     /// Elements per dimension.
@@ -187,6 +172,13 @@ impl Tensor {
         self.tensor.format().map(|format| format.to_string())
     }
 
+    /// Matrix and range of the picture, ("bt709", "limited") say, if it carries them. Luma and
+    /// chroma without are read as JPEG has them: BT.601 of full range.
+    #[getter]
+    fn colour(&self) -> Option<colour::Words> {
+        self.tensor.colour().map(colour::words)
+    }
+
     /// The name that the tensor was made with.
     #[getter]
     fn name(&self) -> Option<&str> {
@@ -204,9 +196,54 @@ impl Tensor {
         Ok(Tensor::new(self.tensor.clone().with_format(words::format(format)?)?))
     }
 
+    /// The same tensor with a colour description.
+    ///
+    /// matrix: "bt601", "bt709" or "bt2020".
+    /// range: "limited" or "full". What is not said of both stays as it is; a tensor that carried
+    /// none has BT.601 and full range, as JPEG.
+    #[pyo3(signature = (matrix=None, range=None))]
+    fn with_colour(&self, matrix: Option<&str>, range: Option<&str>) -> Answer<Tensor> {
+        Ok(Tensor::new(colour::with(&self.tensor, matrix, range)?))
+    }
+
+    /// What integers stand for, real = (stored - zero point) * scale: scale, zero point and None;
+    /// or a list of scales, one of zero points, and the axis whose indices they are for. None if
+    /// nothing is said.
+    #[getter]
+    fn quantization<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.tensor.quantization().map(|known| quantization::told(py, known)).transpose()
+    }
+
+    /// The same integers with what they stand for.
+    ///
+    /// scale: a number; or one for each index of an axis.
+    /// zero_point: a number, or one for each of the same indices.
+    /// axis: whose indices have scales of their own.
+    #[pyo3(signature = (scale, zero_point=None, axis=None))]
+    #[pyo3(text_signature = "(self, scale, zero_point=0, axis=None)")]
+    fn with_quantization(
+        &self,
+        scale: &Bound<'_, PyAny>,
+        zero_point: Option<&Bound<'_, PyAny>>,
+        axis: Option<usize>,
+    ) -> Answer<Tensor> {
+        Ok(Tensor::new(quantization::with(&self.tensor, scale, zero_point, axis)?))
+    }
+
     /// One plane of a picture, over the same bytes.
     fn plane(&self, plane: usize) -> Answer<Tensor> {
         Ok(Tensor::new(self.tensor.plane(plane)?))
+    }
+
+    /// One picture of a batch, or one element of the first dimension of what is no picture.
+    fn batch(&self, index: usize) -> Answer<Tensor> {
+        Ok(Tensor::new(self.tensor.batch(index)?))
+    }
+
+    /// A rectangle of a picture, over the same bytes: a picture too. In formats with subsampled
+    /// chroma it must begin and end where chroma samples do.
+    fn region(&self, x: usize, y: usize, width: usize, height: usize) -> Answer<Tensor> {
+        Ok(Tensor::new(self.tensor.view(Region::new(x, y, width, height))?))
     }
 
     /// The same elements in another shape, without a copy.
@@ -217,6 +254,18 @@ impl Tensor {
     /// The dimensions in another order, without a copy.
     fn permute(&self, axes: Shape) -> Answer<Tensor> {
         Ok(Tensor::new(self.tensor.permute(&axes.0)?))
+    }
+
+    /// Dimensions of 1 repeated, and leading ones added, to reach this shape: without a copy, so the
+    /// result can only be read.
+    fn broadcast_to(&self, shape: Shape) -> Answer<Tensor> {
+        Ok(Tensor::new(self.tensor.broadcast_to(&shape.0)?))
+    }
+
+    /// Whether some byte belongs to elements of both tensors. The left and the right half of a
+    /// picture share none, although their rows lie between each other.
+    fn aliases(&self, other: &Bound<'_, Tensor>) -> bool {
+        self.tensor.aliases(&other.get().tensor)
     }
 
     /// A copy without gaps.
@@ -373,11 +422,15 @@ impl Tensor {
             tensor.dtype(),
             tensor.memory()
         );
-        if let Some(device) = self.device().ok().filter(|device| device != "cpu") {
+        let device = self.device();
+        if device != "cpu" {
             text += &format!(", device='{device}'");
         }
         if let Some(format) = tensor.format() {
             text += &format!(", format='{format}'");
+        }
+        if let Some((matrix, range)) = self.colour() {
+            text += &format!(", colour=('{matrix}', '{range}')");
         }
         if let Some(name) = tensor.name() {
             text += &format!(", name={name:?}");

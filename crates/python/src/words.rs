@@ -1,10 +1,12 @@
 //! What Python says in words: element types, memories, pixel formats, whose a device is.
 
+use std::borrow::Cow;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use tenure::memory::DeviceVendor;
-use tenure::{DType, PixelFormat, TensorMemory};
+use tenure::{DType, LogicalMemorySpace, PixelFormat, TensorMemory};
 
 use crate::fail::Answer;
 
@@ -119,9 +121,9 @@ pub(crate) fn format(word: &str) -> Answer<PixelFormat> {
     Ok(word.parse()?)
 }
 
-/// Whose device it is, as `tenure.open_device` calls them.
-pub(crate) fn vendor(vendor: DeviceVendor) -> &'static str {
-    match vendor {
+/// Whose device it is, as `tenure.open_device` calls those that it opens.
+pub(crate) fn vendor(vendor: DeviceVendor) -> Cow<'static, str> {
+    Cow::Borrowed(match vendor {
         DeviceVendor::Cuda => "cuda",
         DeviceVendor::Rocm => "hip",
         DeviceVendor::OpenCl => "opencl",
@@ -129,6 +131,15 @@ pub(crate) fn vendor(vendor: DeviceVendor) -> &'static str {
         DeviceVendor::Metal => "metal",
         DeviceVendor::OneApi => "oneapi",
         DeviceVendor::WebGpu => "webgpu",
-        _ => "gpu",
-    }
+        DeviceVendor::Vpi => "vpi",
+        DeviceVendor::Extension => "extension",
+        DeviceVendor::Hexagon => "hexagon",
+        DeviceVendor::Maia => "maia",
+        DeviceVendor::Trainium => "trainium",
+        // DLPack's number is all that is known of it.
+        _ => {
+            let code = LogicalMemorySpace::GpuMemory { device_id: 0 }.dlpack(vendor).device_type;
+            return Cow::Owned(format!("dlpack-{code}"));
+        }
+    })
 }

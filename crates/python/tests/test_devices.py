@@ -436,6 +436,24 @@ def foreign(device_type, device_id):
 
 
 @pytest.mark.parametrize(
+    "device_type, word",
+    [(4, "opencl:3"), (14, "oneapi:3"), (16, "hexagon:3"), (12, "extension:3"), (99, "dlpack-99:3")],
+)
+def test_devices_of_others_are_called_what_they_are(device_type, word):
+    t, kept = foreign(device_type, 3)
+    assert (t.device, t.space) == (word, "gpu:3") and f"device='{word}'" in repr(t)
+    assert t.__dlpack_device__() == (device_type, 3)
+    del t, kept
+
+
+def test_a_lazy_tensor_says_its_device_when_it_has_memory(device):
+    t = device.tensor((4,), "u8", lazy=True)
+    assert (t.device, t.placed) == (device.space, False)
+    assert not back(t).any()
+    assert (t.device, t.placed) == (device.word, True)
+
+
+@pytest.mark.parametrize(
     "device_type, word, right, wrong",
     [
         (2, "cuda:1", [None, 1, 2, 3, 1 << 40, -1], [0, -2]),

@@ -8,10 +8,12 @@ import tenure
 
 PACKAGE = pathlib.Path(tenure.__file__).parent
 
-# Python has these names from 3.12 on.
+# Python has names of buffers from 3.12 on, and the file of streams has types only.
 ALLOWED = r"""
 tenure\._tenure\.\w+\.__buffer__
 tenure\._tenure\.\w+\.__release_buffer__
+tenure\._streams
+tenure\._streams\.\w+\.__(release_)?buffer__
 """
 
 EXAMPLE = """

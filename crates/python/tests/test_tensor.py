@@ -167,8 +167,9 @@ def test_documentation_is_true():
     import doctest
 
     import tenure._plan
+    import tenure._statistics
 
-    for module in (tenure, tenure._plan):
+    for module in (tenure, tenure._plan, tenure._statistics):
         assert doctest.testmod(module).failed == 0
     for name in tenure.__all__:
         assert getattr(tenure, name).__doc__, name

@@ -118,7 +118,7 @@ impl Remedy {
             Remedy::TakeOneImage => [
                 "take one with batch() first",
                 "take one with tenure_tensor_batch() first",
-                "take one by its index first",
+                "take one by its index, or with batch(), first",
                 "",
             ],
             Remedy::MapPlanes => [
@@ -136,20 +136,21 @@ impl Remedy {
             Remedy::SetColour => [
                 "use set_colour() on the destination for another",
                 "use tenure_tensor_set_colour() on the destination for another",
-                "",
+                "take with_colour() of the destination for another",
                 "",
             ],
             Remedy::GiveQuantization => [
                 "give one in Normalize, or set that of the destination",
                 "give one with tenure_convert_set_quantize(), or set that of the destination with \
                  tenure_tensor_set_quantization()",
-                "give one with quantize=(scale, zero_point)",
+                "give one with quantize=(scale, zero_point), or take with_quantization() of the \
+                 destination",
                 "",
             ],
             Remedy::OpenRaw => [
                 "open_raw() takes any file if it is told the element type and the shape",
                 "",
-                "",
+                "open_raw() takes any file if it is told the shape and the element type",
                 "",
             ],
             Remedy::LoadTensor => [
@@ -220,7 +221,8 @@ impl Remedy {
                  height even",
             ],
             Remedy::GiveDimensions => {
-                ["give each a value in dims", "", "", "give each with --dim NAME=VALUE"]
+                let dims = "give each a value in dims";
+                [dims, "", dims, "give each with --dim NAME=VALUE"]
             }
             Remedy::RaiseBridgeMemory => [
                 "allow more with memory(), or import fewer streams",

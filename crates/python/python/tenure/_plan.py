@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ._tenure import Device, Pool, Tensor, plan_json
+from ._tenure import Device, Pool, Tensor, plan_json, schedule_json
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,6 +120,31 @@ def plan(
             if place.get("excluded") == "disabled"
         },
     )
+
+
+def read_model(
+    path: str | os.PathLike[str],
+    dims: Mapping[str, int] | None = None,
+    *,
+    arena: bool = False,
+) -> dict[str, Any]:
+    """The schedule of a model file, ONNX or TensorFlow Lite, which `plan` takes.
+
+    Buffers are the model's tensors and steps its nodes, in an order in which they can run. Nothing
+    of the weights is copied, and those of a large ONNX file are not even read.
+
+    path: of the file.
+    dims: values for the dimensions that an ONNX model leaves open, by their names.
+    arena: place inputs and outputs too, as TensorFlow Lite Micro does; without it they are the
+        caller's.
+
+    Raises OSError if there is no such file, and ValueError for one that is damaged or whose sizes
+    are not known.
+
+    >>> tenure.plan(tenure.read_model("model.onnx", {"batch": 1}))  # doctest: +SKIP
+    """
+    made: dict[str, Any] = json.loads(schedule_json(os.fspath(path), dict(dims or {}), arena))
+    return made
 
 
 def _base(buffers: list[dict[str, Any]], index: int) -> tuple[str, int]:

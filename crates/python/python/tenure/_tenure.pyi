@@ -1,8 +1,31 @@
-"""What of the package is written in Rust."""
+"""What of the package is written in Rust; of streams, the types are in `_streams`."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    SupportsIndex,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    final,
+)
+
+from typing_extensions import Buffer
+
+from ._streams import (
+    Frame,
+    Publisher,
+    Recorder,
+    Slot,
+    Subscriber,
+    replay,
+    stat,
+    streams,
+    subscribe,
+)
 
 __all__ = [
     "BusyError",
@@ -19,27 +42,36 @@ __all__ = [
     "Pool",
     "Publisher",
     "ReadOnlyError",
+    "Recorder",
     "Slot",
     "Subscriber",
     "Tensor",
     "UnsupportedError",
     "WrongTypeError",
+    "allocations",
     "copy_all",
     "copy_all_later",
+    "decode_image",
+    "encode_image",
     "from_dlpack",
     "from_fd",
+    "from_planes",
     "open",
     "open_device",
+    "open_raw",
     "plan_json",
     "read_image",
     "receive",
+    "replay",
     "save",
     "save_image",
+    "schedule_json",
     "send",
     "stat",
     "streams",
     "subscribe",
     "survey",
+    "usage_of",
 ]
 
 class _HasFileno(Protocol):
@@ -57,6 +89,8 @@ _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _Path: TypeAlias = str | os.PathLike[str]
 _Index: TypeAlias = SupportsIndex | slice | None
 _Rectangle: TypeAlias = tuple[int, int, int, int]
+_Matrix: TypeAlias = Literal["bt601", "bt709", "bt2020"]
+_Range: TypeAlias = Literal["limited", "full"]
 
 class BusyError(BufferError):
     """Somebody uses the bytes in a way that excludes what was asked: release that, or wait."""
@@ -98,6 +132,8 @@ class Tensor:
         dtype: object = "f32",
         memory: _Memory | None = None,
         name: str | None = None,
+        *,
+        lazy: bool = False,
     ) -> Tensor: ...
     @staticmethod
     def image(
@@ -107,6 +143,8 @@ class Tensor:
         dtype: object = "u8",
         memory: _Memory | None = None,
         name: str | None = None,
+        *,
+        lazy: bool = False,
     ) -> Tensor: ...
     @property
     def memory(self) -> _Memory: ...
@@ -114,6 +152,10 @@ class Tensor:
     def space(self) -> str: ...
     @property
     def device(self) -> str: ...
+    @property
+    def placed(self) -> bool: ...
+    @property
+    def refusals(self) -> list[tuple[_Memory, str]]: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
@@ -129,13 +171,32 @@ class Tensor:
     @property
     def format(self) -> str | None: ...
     @property
+    def colour(self) -> tuple[_Matrix, _Range] | None: ...
+    @property
     def name(self) -> str | None: ...
     @property
     def readonly(self) -> bool: ...
     def with_format(self, format: str) -> Tensor: ...
+    def with_colour(
+        self, matrix: _Matrix | None = None, range: _Range | None = None
+    ) -> Tensor: ...
+    @property
+    def quantization(
+        self,
+    ) -> tuple[float, int, None] | tuple[list[float], list[int], int] | None: ...
+    def with_quantization(
+        self,
+        scale: float | Sequence[float],
+        zero_point: int | Sequence[int] = 0,
+        axis: int | None = None,
+    ) -> Tensor: ...
     def plane(self, plane: int) -> Tensor: ...
+    def batch(self, index: int) -> Tensor: ...
+    def region(self, x: int, y: int, width: int, height: int) -> Tensor: ...
     def reshape(self, shape: _Shape) -> Tensor: ...
     def permute(self, axes: _Shape) -> Tensor: ...
+    def broadcast_to(self, shape: _Shape) -> Tensor: ...
+    def aliases(self, other: Tensor) -> bool: ...
     def to(
         self, place: _Place | None = None, memory: _Memory | None = None
     ) -> Tensor: ...
@@ -170,8 +231,10 @@ _Place: TypeAlias = str | Device | Pool
 
 @final
 class Fence:
-    """Becomes done when the copy behind it is, and stays so."""
+    """Becomes done when the work behind it is, and stays so."""
 
+    @staticmethod
+    def from_fd(fd: int | _HasFileno) -> Fence: ...
     @property
     def done(self) -> bool: ...
     def wait(self, timeout: float | None = None) -> bool: ...
@@ -190,7 +253,13 @@ class Pool:
         cls, memory: _Memory, *, bytes: int | None = None, buffers: int | None = None
     ) -> Pool: ...
     def tensor(
-        self, shape: _Shape, dtype: object = "f32", name: str | None = None
+        self,
+        shape: _Shape,
+        dtype: object = "f32",
+        name: str | None = None,
+        *,
+        lazy: bool = False,
+        without_zeroing: bool = False,
     ) -> Tensor: ...
     def image(
         self,
@@ -199,6 +268,9 @@ class Pool:
         format: str,
         dtype: object = "u8",
         name: str | None = None,
+        *,
+        lazy: bool = False,
+        without_zeroing: bool = False,
     ) -> Tensor: ...
     def report(self) -> dict[str, int]: ...
     def trim(self) -> None: ...
@@ -239,6 +311,8 @@ class Device:
         dtype: object = "f32",
         memory: _DeviceMemory = "device",
         name: str | None = None,
+        *,
+        lazy: bool = False,
     ) -> Tensor: ...
     def image(
         self,
@@ -248,6 +322,8 @@ class Device:
         dtype: object = "u8",
         memory: _DeviceMemory = "device",
         name: str | None = None,
+        *,
+        lazy: bool = False,
     ) -> Tensor: ...
     def pool(
         self,
@@ -296,6 +372,24 @@ class Placement:
     def to_source(self, x: float, y: float) -> tuple[float, float]: ...
     def to_destination(self, x: float, y: float) -> tuple[float, float]: ...
 
+class _How(TypedDict, total=False):
+    """What happens between the source and the destination of a conversion."""
+
+    crop: _Rectangle | None
+    into: _Rectangle | None
+    fit: Literal["stretch", "letterbox", "cover"]
+    fill: Sequence[int]
+    rotation: Literal[0, 90, 180, 270]
+    flip_horizontal: bool
+    flip_vertical: bool
+    filter: Literal["nearest", "bilinear", "antialiased", "area", "bicubic", "lanczos3"]
+    colour: tuple[_Matrix, _Range] | None
+    siting: Literal["centre", "left"] | None
+    scale: float
+    mean: Sequence[float]
+    std: Sequence[float]
+    quantize: tuple[float, int] | None
+
 @final
 class ImageProcessor:
     """Converts pictures between tensors: format, size, place, values, in one pass."""
@@ -303,6 +397,12 @@ class ImageProcessor:
     def __new__(
         cls, engines: Sequence[str] | None = None, threads: int | None = None
     ) -> ImageProcessor: ...
+    @property
+    def engines(self) -> list[str]: ...
+    def engine(self, source: Tensor, destination: Tensor, **how: Unpack[_How]) -> str: ...
+    def explain(
+        self, source: Tensor, destination: Tensor, **how: Unpack[_How]
+    ) -> list[tuple[str, bool, str]]: ...
     def convert(
         self,
         source: Tensor,
@@ -318,107 +418,19 @@ class ImageProcessor:
         filter: Literal[
             "nearest", "bilinear", "antialiased", "area", "bicubic", "lanczos3"
         ] = "antialiased",
+        colour: tuple[_Matrix, _Range] | None = None,
+        siting: Literal["centre", "left"] | None = None,
         scale: float = 1.0,
         mean: Sequence[float] = ...,
         std: Sequence[float] = ...,
         quantize: tuple[float, int] | None = None,
     ) -> Placement: ...
-
-@final
-class Frame:
-    """A tensor that came, and what the producer said of it."""
-
-    @property
-    def tensor(self) -> Tensor: ...
-    @property
-    def sequence(self) -> int: ...
-    @property
-    def timestamp(self) -> float | None: ...
-    @property
-    def age(self) -> float: ...
-    @property
-    def latency(self) -> float: ...
-    @property
-    def dropped(self) -> int: ...
-    @property
-    def blob(self) -> bytes: ...
-    def __dlpack__(
-        self,
-        *,
-        stream: int | None = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any: ...
-    def __dlpack_device__(self) -> tuple[int, int]: ...
-    @property
-    def __array_interface__(self) -> dict[str, Any]: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
-    def __release_buffer__(self, view: memoryview, /) -> None: ...
-
-@final
-class Subscriber:
-    """A stream that is listened to; iterating gives tensors."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def credits(self) -> int: ...
-    @property
-    def held(self) -> int: ...
-    @property
-    def dropped(self) -> int: ...
-    def next(self, timeout: float | None = None) -> Frame | None: ...
-    def latest(self) -> Frame | None: ...
-    def fileno(self) -> int: ...
-    def close(self) -> None: ...
-    def __enter__(self) -> Subscriber: ...
-    def __exit__(self, *_error: object) -> None: ...
-    def __iter__(self) -> Subscriber: ...
-    def __next__(self) -> Tensor: ...
-
-@final
-class Slot:
-    """A frame that is being filled: `with publisher.frame() as view: …`."""
-
-    @property
-    def tensor(self) -> Tensor: ...
-    def __enter__(self) -> memoryview: ...
-    def __exit__(self, *error: object) -> None: ...
-
-@final
-class Publisher:
-    """Publishes tensors to every process that subscribes, without a copy."""
-
-    def __new__(
-        cls,
-        name: str,
-        shape: _Shape | None = None,
-        dtype: object = "f32",
-        *,
-        like: Tensor | None = None,
-        memory: _Memory | None = None,
-        claims: int | None = None,
-        credits: int | None = None,
-        credits_each: int | None = None,
-        evict_after: float | None = None,
-        directory: _Path | None = None,
-        strict: bool = True,
-    ) -> Publisher: ...
-    def frame(self, *, timestamp: float | None = None, blob: bytes | None = None) -> Slot: ...
-    def publish(
-        self,
-        tensor: Tensor,
-        *,
-        copy: bool = False,
-        timestamp: float | None = None,
-        blob: bytes | None = None,
-    ) -> int: ...
-    @property
-    def consumers(self) -> int: ...
-    def close(self) -> None: ...
-    def __enter__(self) -> Publisher: ...
-    def __exit__(self, *_error: object) -> None: ...
+    def convert_later(
+        self, source: Tensor, destination: Tensor, **how: Unpack[_How]
+    ) -> tuple[Placement, Fence]: ...
+    def convert_batch(
+        self, sources: Sequence[Tensor], batch: Tensor, **how: Unpack[_How]
+    ) -> list[Placement]: ...
 
 def copy_all(pairs: Sequence[tuple[Tensor, Tensor | _Array]]) -> None: ...
 def copy_all_later(pairs: Sequence[tuple[Tensor, Tensor | _Array]]) -> list[Fence]: ...
@@ -426,29 +438,23 @@ def open_device(word: str) -> Device: ...
 def survey() -> tuple[
     list[tuple[str, str, str, str, list[_Heap], list[str], str | None]], list[tuple[str, str]]
 ]: ...
-def subscribe(
-    name: str,
-    *,
-    credits: int | None = None,
-    wait: float = 0.0,
-    follow: bool = False,
-    directory: _Path | None = None,
-    wait_when_full: bool = False,
-    producer_uid: int | None = None,
-    memory_limit: int | None = None,
-    descriptor_limit: int | None = None,
-) -> Subscriber: ...
-def stat(name: str, *, directory: _Path | None = None) -> dict[str, Any]: ...
-def streams(*, directory: _Path | None = None) -> list[str]: ...
 def from_dlpack(
     x: Tensor | _Array, /, *, device: tuple[int, int] | None = None, copy: bool | None = None
 ) -> Tensor: ...
 def from_fd(
     fd: int | _HasFileno, shape: _Shape, dtype: object = "f32", name: str | None = None
 ) -> Tensor: ...
+def from_planes(
+    planes: Sequence[tuple[int | _HasFileno, int, int | None]],
+    width: int,
+    height: int,
+    format: str,
+    dtype: object = "u8",
+) -> Tensor: ...
 def send(socket: int | _HasFileno, tensor: Tensor, *, read_only: bool = False) -> None: ...
 def receive(socket: int | _HasFileno) -> Tensor: ...
 def open(path: _Path) -> File: ...
+def open_raw(path: _Path, shape: _Shape, dtype: object = "f32", offset: int = 0) -> File: ...
 def save(
     path: _Path,
     tensors: Tensor | Mapping[str, Tensor],
@@ -456,6 +462,13 @@ def save(
 ) -> int: ...
 def read_image(path: _Path, memory: _Memory | None = None) -> Tensor: ...
 def save_image(path: _Path, picture: Tensor) -> int: ...
+def decode_image(data: Buffer, memory: _Memory | None = None) -> Tensor: ...
+def encode_image(
+    picture: Tensor, format: Literal["jpeg", "png"], *, quality: int | None = None
+) -> bytes: ...
+def usage_of(memory: str) -> tuple[int, int, int, int]: ...
+def allocations() -> list[tuple[int, str, int, str | None]]: ...
 def plan_json(
     schedule: str, mode: str, packer: str, seconds: float | None, threads: int | None
 ) -> str: ...
+def schedule_json(path: _Path, dims: Mapping[str, int], arena: bool) -> str: ...
