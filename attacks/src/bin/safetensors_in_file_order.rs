@@ -14,7 +14,7 @@ const WORDS: [u32; 2] = [0x0102_0304, 0xff00_0001];
 const DOUBLES: [f64; 2] = [1.5, -2.0e-300];
 
 fn tensor<T: tenure::Element>(values: &[T]) -> TensorDyn {
-    Tensor::<T>::from_slice(values, &[values.len()]).expect("memory").into_dyn()
+    Tensor::<T>::from_slice(values, &[values.len()]).expect("memory").to_dyn()
 }
 
 /// The bytes of a tensor in a file, found with nothing but the format's own words.
@@ -69,7 +69,7 @@ fn numpy(path: &Path) {
         let file = [&b"\x93NUMPY\x01\x00"[..], &length, head.as_bytes(), &bytes].concat();
         fs::write(path, file).expect("written");
         let file = files::open(path).expect("a file");
-        let tensor = file.entries().next().expect("one tensor").name().to_owned();
+        let tensor = file.entries().first().expect("one tensor").name().to_owned();
         let tensor = file.tensor(&tensor).expect("its elements").typed::<u32>().expect("its type");
         assert_eq!(tensor.map_read().expect("free").as_slice(), WORDS, "{order}");
     }
