@@ -1,6 +1,9 @@
 //! How an attack tells a refusal from a success. The attacks themselves are the programs beside
-//! this file; none of them, and nothing here, may use unsafe code.
-#![forbid(unsafe_code)]
+//! this file, and none of them may use unsafe code. Nor does anything here but [`fork`].
+
+pub mod fork;
+#[cfg(feature = "bridge")]
+pub mod peer;
 
 /// Requires that an attack was refused, and for the right reason.
 ///
@@ -50,4 +53,13 @@ pub fn open_memory_files() -> Vec<std::path::PathBuf> {
 /// How many descriptors this process has open.
 pub fn open_descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
+}
+
+/// The most memory that this process has had so far, in bytes.
+pub fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux says it here");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes =
+        line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    kibibytes.expect("a number of kB") << 10
 }

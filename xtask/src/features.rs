@@ -11,6 +11,7 @@ use crate::{Failure, Outcome};
 /// have a step of their own, `bridge`; all other steps do without them.
 const APART: &[(&str, &str)] = &[
     ("tenure", "bridge"),
+    ("tenure-attacks", "bridge"),
     ("tenure-bridge", "default"),
     ("tenure-bridge", "zenoh"),
     ("tenure-cli", "bridge"),

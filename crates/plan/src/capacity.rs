@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::in_place::{matches, merge};
-use crate::lifetimes::{ArenaKey, Lifetimes, Tenant, Touches};
+use crate::lifetimes::{ArenaKey, Lifetimes, Tenant};
+use crate::lists::Lists;
 use crate::make::{by_key, finish, problem};
 use crate::plan::{Arena, Plan, PlanError};
 use crate::{
@@ -69,48 +70,24 @@ pub fn capacity(
     bytes: u64,
     options: &Options<'_>,
 ) -> Result<Capacity, PlanError> {
-    let mut lifetimes = Lifetimes::new(schedule)?;
-    let taken = matches(schedule, &lifetimes);
-    // The search needs the memory more.
-    lifetimes.touches = Touches::default();
-    let needs = Needs::new(&lifetimes, taken)?;
+    let needs = Needs::new(schedule)?;
     if needs.least > bytes {
         return Ok(Capacity::Impossible(needs.shortage(needs.least, Some(bytes))));
     }
     // Without in-place sharing and in one arena, whether it fits is one question.
-    if let ([need], true) = (&needs.arenas[..], needs.apart) {
-        let align = lifetimes.tenants.iter().map(|tenant| tenant.align).max().unwrap_or(1);
-        let made = |packing: Packing| {
-            let Packing { offsets, bytes, lower_bound, optimal } = packing;
-            let ArenaKey { device, lane } = need.key;
-            let arena = Arena { device, lane, bytes, align, lower_bound, optimal };
-            let mut places = vec![(0, 0); lifetimes.tenants.len()];
-            for (&member, &whole) in need.members.iter().zip(&need.whole_of) {
-                places[member as usize] = (0, offsets[whole as usize]);
-            }
-            let mode = PlannerMode::Arena;
-            finish(&lifetimes.parts, mode, Some(Packer::Best), vec![arena], &places, lower_bound)
-        };
-        return Ok(match fit(&need.problem, bytes, options) {
-            Fit::Fits(packing) => Capacity::Fits(made(packing)),
-            Fit::Impossible(obstacle) => Capacity::Impossible(needs.refused(need, &obstacle)),
-            Fit::Unknown { best } => {
-                Capacity::Unknown { best: made(best), peak: needs.shortage(needs.least, None) }
-            }
-        });
+    if needs.apart && needs.arenas.len() == 1 {
+        return needs.in_one(schedule, bytes, options);
     }
     // Several arenas: the sum of what each needs at least, which is exact for those without
     // in-place sharing if the budget is enough. With it, who shares is a choice of its own, of
     // which two are tried, and the bound is that of the best choice there could be.
     // What is known so far takes memory, and is made again where it is asked for.
     drop(needs);
-    drop(lifetimes);
     let best = plan(schedule, PlannerMode::Arena, Packer::Best, options)?;
     if best.bytes <= bytes {
         return Ok(Capacity::Fits(best));
     }
-    let lifetimes = Lifetimes::new(schedule)?;
-    let needs = Needs::new(&lifetimes, matches(schedule, &lifetimes))?;
+    let needs = Needs::new(schedule)?;
     Ok(if best.lower_bound > bytes {
         Capacity::Impossible(needs.shortage(best.lower_bound, Some(bytes)))
     } else {
@@ -120,8 +97,8 @@ pub fn capacity(
 }
 
 /// What each arena needs at least, whoever shares in place.
-struct Needs<'a> {
-    lifetimes: &'a Lifetimes,
+struct Needs {
+    lifetimes: Lifetimes,
     arenas: Vec<Need>,
     least: u64,
     /// Whether nobody shares in place.
@@ -140,23 +117,63 @@ struct Need {
     bound: u64,
 }
 
-impl<'a> Needs<'a> {
-    fn new(lifetimes: &'a Lifetimes, taken: Vec<Option<u32>>) -> Result<Needs<'a>, PlanError> {
-        let mut needs = Needs {
-            lifetimes,
-            arenas: Vec::new(),
-            least: 0,
-            apart: taken.iter().all(Option::is_none),
-        };
+impl Needs {
+    fn new(schedule: &Schedule) -> Result<Needs, PlanError> {
+        let mut lifetimes = Lifetimes::new(schedule)?;
+        let taken = matches(schedule, &lifetimes);
+        // The search needs the memory more.
+        lifetimes.touches = Lists::default();
+        let (mut arenas, mut least) = (Vec::new(), 0);
         for (key, members) in by_key(&lifetimes.tenants) {
             let tenants = &lifetimes.tenants;
             let (whole_of, wholes) = merge(tenants, &members, &taken, u64::min, |_, _| true);
             let problem = problem(tenants, wholes)?;
             let bound = lower_bound(&problem);
-            needs.least += bound;
-            needs.arenas.push(Need { key, problem, members, whole_of, bound });
+            least += bound;
+            arenas.push(Need { key, problem, members, whole_of, bound });
         }
-        Ok(needs)
+        Ok(Needs { lifetimes, arenas, least, apart: taken.iter().all(Option::is_none) })
+    }
+
+    /// Whether everything fits into one arena, where nobody shares in place.
+    fn in_one(
+        mut self,
+        schedule: &Schedule,
+        bytes: u64,
+        options: &Options<'_>,
+    ) -> Result<Capacity, PlanError> {
+        let arenas = self.arenas.drain(..).next();
+        let Some(Need { key, problem, whole_of, .. }) = arenas else {
+            return Ok(Capacity::Impossible(self.shortage(self.least, None)));
+        };
+        // What the search has no use for is made again where it is asked for.
+        let Lifetimes { tenants, parts, .. } = self.lifetimes;
+        let align = tenants.iter().map(|tenant| tenant.align).max().unwrap_or(1);
+        drop(tenants);
+        let answer = fit(&problem, bytes, options);
+        drop(problem);
+        let made = |packing: Packing| {
+            let Packing { offsets, bytes, lower_bound, optimal } = packing;
+            let ArenaKey { device, lane } = key;
+            let arena = Arena { device, lane, bytes, align, lower_bound, optimal };
+            let place = |&whole: &u32| (0, offsets[whole as usize]);
+            let places: Vec<(usize, u64)> = whole_of.iter().map(place).collect();
+            let mode = PlannerMode::Arena;
+            finish(&parts, mode, Some(Packer::Best), vec![arena], &places, lower_bound)
+        };
+        Ok(match answer {
+            Fit::Fits(packing) => Capacity::Fits(made(packing)),
+            Fit::Impossible(obstacle) => {
+                drop((parts, whole_of));
+                Capacity::Impossible(Needs::new(schedule)?.refused(&obstacle))
+            }
+            Fit::Unknown { best } => {
+                let best = made(best);
+                drop((parts, whole_of));
+                let needs = Needs::new(schedule)?;
+                Capacity::Unknown { best, peak: needs.shortage(needs.least, None) }
+            }
+        })
     }
 
     /// Who is in use when the arena that needs most does; and if the capacity is known to be too
@@ -189,8 +206,9 @@ impl<'a> Needs<'a> {
     }
 
     /// Who is in the way in the only arena.
-    fn refused(&self, need: &Need, obstacle: &Obstacle) -> Shortage {
-        let too_many = self.buffers(need, obstacle);
+    fn refused(&self, obstacle: &Obstacle) -> Shortage {
+        let need = self.arenas.first();
+        let too_many = need.map(|need| self.buffers(need, obstacle)).unwrap_or_default();
         let (bytes, times) = (obstacle.least, obstacle.times.clone());
         Shortage {
             bytes,

@@ -5,8 +5,7 @@
 //! Memory that is used again must not add to that. So a buffer is held until, in every lane that
 //! may come next, only steps are left that are ordered after its last use anyway.
 
-use std::collections::HashMap;
-
+use crate::lists::{Chains, Lists};
 use crate::schedule::groups::Groups;
 use crate::{Lane, Schedule};
 
@@ -109,16 +108,7 @@ impl Lanes {
 /// Which steps of other lanes wait for a step, because of data.
 #[derive(Debug)]
 pub(crate) struct Waits {
-    after: Vec<u32>,
-    start: Vec<u32>,
-}
-
-/// What happened to one range of bytes.
-#[derive(Default)]
-struct Cell {
-    writer: Option<u32>,
-    /// Per lane the last to read since.
-    readers: Vec<u32>,
+    after: Lists,
 }
 
 impl Waits {
@@ -132,92 +122,127 @@ impl Waits {
     ) -> Waits {
         let steps = schedule.steps.len();
         if lanes.keys.len() < 2 {
-            return Waits { after: Vec::new(), start: vec![0; steps + 1] };
+            return Waits { after: Lists::of_pairs(steps, Vec::new()) };
         }
-        let (cell_of, meets) = match certain {
-            None => cells(schedule, groups),
-            Some(certain) => {
-                let buffers = 0..certain.len() as u32;
-                let alone = |buffer: u32| {
-                    if certain[buffer as usize] { vec![buffer] } else { Vec::new() }
-                };
-                (buffers.clone().collect(), buffers.map(alone).collect())
-            }
-        };
-        let mut state: Vec<Cell> = Vec::new();
-        state.resize_with(meets.len(), Cell::default);
+        let cells = Cells::new(schedule, groups, certain);
+        // The last to write each range, and per lane the last to read it since.
+        let mut writer = vec![NONE; cells.len()];
+        let mut readers = Chains::new(cells.len());
         let mut edges: Vec<(u32, u32)> = Vec::new();
+        // Whom one step waits for: of many views of one buffer, often the same.
+        let mut before: Vec<u32> = Vec::new();
         for (index, step) in schedule.steps.iter().enumerate() {
-            let this = index as u32;
-            let mut wait = |before: u32| {
-                if before != this && lanes.of[before as usize] != lanes.of[index] {
-                    edges.push((before, this));
-                }
-            };
+            let (this, own) = (index as u32, lanes.of[index]);
             for (buffer, writes) in step.touches() {
-                for &cell in &meets[cell_of[buffer] as usize] {
-                    let cell = &state[cell as usize];
-                    cell.writer.into_iter().for_each(&mut wait);
+                for cell in cells.meeting(cells.of(buffer)) {
+                    before.extend(Some(writer[cell]).filter(|&step| step != NONE));
                     if writes {
-                        cell.readers.iter().copied().for_each(&mut wait);
+                        before.extend(readers.of(cell));
                     }
                 }
             }
+            before.sort_unstable();
+            before.dedup();
+            let others = before.drain(..).filter(|&step| lanes.of[step as usize] != own);
+            edges.extend(others.map(|step| (step, this)));
             for &buffer in &step.reads {
-                let cell = &mut state[cell_of[buffer] as usize];
-                let own = lanes.of[index];
-                match cell.readers.iter_mut().find(|step| lanes.of[**step as usize] == own) {
-                    Some(step) => *step = this,
-                    None => cell.readers.push(this),
-                }
+                readers.put(cells.of(buffer), this, |step| lanes.of[step as usize] == own);
             }
             for &buffer in &step.writes {
-                let cell = &mut state[cell_of[buffer] as usize];
-                cell.writer = Some(this);
-                cell.readers.clear();
+                let cell = cells.of(buffer);
+                writer[cell] = this;
+                readers.clear(cell);
             }
         }
-        edges.sort_unstable();
-        edges.dedup();
-        let mut start = vec![0u32; steps + 1];
-        for &(before, _) in &edges {
-            start[before as usize + 1] += 1;
-        }
-        for step in 0..steps {
-            start[step + 1] += start[step];
-        }
-        Waits { after: edges.into_iter().map(|(_, after)| after).collect(), start }
+        drop((cells, writer, readers));
+        Waits { after: Lists::of_pairs(steps, edges) }
     }
 
     pub(crate) fn after(&self, step: usize) -> &[u32] {
-        &self.after[self.start[step] as usize..self.start[step + 1] as usize]
+        self.after.of(step)
+    }
+
+    /// For each step, whom it waits for.
+    pub(crate) fn before(&self) -> Lists {
+        self.after.inverted()
     }
 }
 
 /// The different ranges of each root: which one a buffer is, and which share bytes with which.
-fn cells(schedule: &Schedule, groups: &Groups) -> (Vec<u32>, Vec<Vec<u32>>) {
-    let mut ids: HashMap<(u32, u64, u64), u32> = HashMap::new();
-    let mut of_root: HashMap<u32, Vec<(u64, u64, u32)>> = HashMap::new();
-    let mut cell_of = Vec::with_capacity(schedule.buffers.len());
-    for buffer in 0..schedule.buffers.len() {
-        let (root, range) = (groups.root[buffer], groups.range(schedule, buffer));
-        let next = ids.len() as u32;
-        let id = *ids.entry((root, range.start, range.end)).or_insert_with(|| {
-            of_root.entry(root).or_default().push((range.start, range.end, next));
-            next
-        });
-        cell_of.push(id);
-    }
-    let mut meets = vec![Vec::new(); ids.len()];
-    for cells in of_root.values() {
-        for &(start, end, cell) in cells {
-            if cells.len() > MAX_CELLS {
-                meets[cell as usize].push(cell);
-                continue;
-            }
-            let others = cells.iter().filter(|other| other.0.max(start) < other.1.min(end));
-            meets[cell as usize].extend(others.map(|other| other.2));
+struct Cells<'a> {
+    schedule: &'a Schedule,
+    groups: &'a Groups,
+    /// If there is a list of buffers with bytes, each buffer is a range of its own.
+    certain: Option<&'a [bool]>,
+    /// The range of each buffer.
+    of: Vec<u32>,
+    /// A buffer of each range. Those of a root are side by side.
+    buffer: Vec<u32>,
+}
+
+impl<'a> Cells<'a> {
+    fn new(schedule: &'a Schedule, groups: &'a Groups, certain: Option<&'a [bool]>) -> Cells<'a> {
+        let mut cells = Cells { schedule, groups, certain, of: Vec::new(), buffer: Vec::new() };
+        if certain.is_some() {
+            return cells;
         }
+        let key = |buffer: u32| {
+            let range = groups.range(schedule, buffer as usize);
+            (groups.root[buffer as usize], range.start, range.end)
+        };
+        let mut order: Vec<u32> = (0..schedule.buffers.len() as u32).collect();
+        order.sort_unstable_by_key(|&buffer| (key(buffer), buffer));
+        cells.of = vec![0; order.len()];
+        let mut count = 0;
+        for at in 0..order.len() {
+            let buffer = order[at];
+            if at == 0 || key(order[count - 1]) != key(buffer) {
+                order[count] = buffer;
+                count += 1;
+            }
+            cells.of[buffer as usize] = count as u32 - 1;
+        }
+        order.truncate(count);
+        cells.buffer = order;
+        cells
     }
-    (cell_of, meets)
+
+    /// How many there are.
+    fn len(&self) -> usize {
+        self.certain.map_or(self.buffer.len(), <[bool]>::len)
+    }
+
+    /// The one of a buffer.
+    fn of(&self, buffer: usize) -> usize {
+        if self.certain.is_some() { buffer } else { self.of[buffer] as usize }
+    }
+
+    /// Those that share bytes with one.
+    fn meeting(&self, cell: usize) -> impl Iterator<Item = usize> {
+        let (from, to, all) = match self.certain {
+            Some(certain) => (cell, cell + usize::from(certain[cell]), true),
+            None => {
+                let (below, above) = self.beside(cell);
+                let many = below + 1 + above > MAX_CELLS;
+                if many { (cell, cell + 1, true) } else { (cell - below, cell + above + 1, false) }
+            }
+        };
+        let range = move |cell: usize| self.groups.range(self.schedule, self.buffer[cell] as usize);
+        (from..to).filter(move |&other| {
+            all || {
+                let (one, other) = (range(cell), range(other));
+                one.start.max(other.start) < one.end.min(other.end)
+            }
+        })
+    }
+
+    /// How many others of the same root are below and above one; counted up to the limit.
+    fn beside(&self, cell: usize) -> (usize, usize) {
+        let root = |cell: usize| self.groups.root[self.buffer[cell] as usize];
+        let own = root(cell);
+        let same = |other: &usize| root(*other) == own;
+        let below = (0..cell).rev().take(MAX_CELLS).take_while(same).count();
+        let above = (cell + 1..self.buffer.len()).take(MAX_CELLS).take_while(same).count();
+        (below, above)
+    }
 }

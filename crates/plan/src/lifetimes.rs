@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tenure_layout::DType;
 
 use crate::lanes::{Lanes, Waits};
+use crate::lists::Lists;
 use crate::schedule::error::ScheduleError;
 use crate::schedule::groups::Groups;
 use crate::{BufferSpec, Lane, Schedule};
@@ -70,7 +71,8 @@ pub struct Lifetimes {
     pub times: u64,
     pub(crate) parts: Parts,
     pub(crate) lanes: Lanes,
-    pub(crate) touches: Touches,
+    /// Which steps touch each root or one of its views.
+    pub(crate) touches: Lists,
 }
 
 /// Per buffer: the tenant that has its bytes, and how far from its start; or why there is none.
@@ -152,7 +154,7 @@ impl Lifetimes {
     ) -> Result<Lifetimes, ScheduleError> {
         let groups = schedule.groups()?;
         let lanes = Lanes::new(schedule);
-        let touches = Touches::new(schedule, &groups);
+        let touches = groups.touches(schedule, |_| true);
         let reasons = reasons(schedule, &groups, &touches);
         let free = |(buffer, spec): &(usize, &BufferSpec)| {
             reasons[*buffer].is_none() && spec.view_of.is_none()
@@ -208,48 +210,6 @@ impl Lifetimes {
     }
 }
 
-/// Which steps touch each root or one of its views, each step once, in order.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Touches {
-    steps: Vec<u32>,
-    start: Vec<u32>,
-}
-
-impl Touches {
-    fn new(schedule: &Schedule, groups: &Groups) -> Touches {
-        let buffers = schedule.buffers.len();
-        let mut last = vec![u32::MAX; buffers];
-        let mut start = vec![0u32; buffers + 1];
-        let mut visit = |found: &mut dyn FnMut(usize, u32)| {
-            last.fill(u32::MAX);
-            for (index, step) in schedule.steps.iter().enumerate() {
-                for (buffer, _) in step.touches() {
-                    let root = groups.root(buffer);
-                    if std::mem::replace(&mut last[root], index as u32) != index as u32 {
-                        found(root, index as u32);
-                    }
-                }
-            }
-        };
-        visit(&mut |root, _| start[root + 1] += 1);
-        for root in 0..buffers {
-            start[root + 1] += start[root];
-        }
-        let mut next = start.clone();
-        let mut steps = vec![0; start[buffers] as usize];
-        visit(&mut |root, step| {
-            steps[next[root] as usize] = step;
-            next[root] += 1;
-        });
-        Touches { steps, start }
-    }
-
-    /// The steps that touch `root`.
-    pub(crate) fn of(&self, root: usize) -> &[u32] {
-        &self.steps[self.start[root] as usize..self.start[root + 1] as usize]
-    }
-}
-
 /// Why a buffer alone would not be placed.
 fn own_reason(spec: &BufferSpec) -> Option<Reason> {
     let reasons = [
@@ -263,7 +223,7 @@ fn own_reason(spec: &BufferSpec) -> Option<Reason> {
 }
 
 /// Per buffer, why it is not placed. One reason holds for all that share bytes.
-fn reasons(schedule: &Schedule, groups: &Groups, touches: &Touches) -> Vec<Option<Reason>> {
+fn reasons(schedule: &Schedule, groups: &Groups, touches: &Lists) -> Vec<Option<Reason>> {
     // Per root: the root itself or else the first view that is not placed.
     let mut why = vec![None; schedule.buffers.len()];
     for (buffer, spec) in schedule.buffers.iter().enumerate() {
@@ -282,7 +242,7 @@ fn reasons(schedule: &Schedule, groups: &Groups, touches: &Touches) -> Vec<Optio
 }
 
 /// Holds what several lanes touch until nobody who comes next would have to wait.
-fn hold(waits: impl Fn() -> Waits, lanes: &Lanes, touches: &Touches, tenants: &mut [Tenant]) {
+fn hold(waits: impl Fn() -> Waits, lanes: &Lanes, touches: &Lists, tenants: &mut [Tenant]) {
     // Which lanes touch the copy arena of which device.
     let mut guests: std::collections::HashMap<u32, u64> = std::collections::HashMap::new();
     for tenant in tenants.iter().filter(|tenant| tenant.key.lane == Lane::Copy) {

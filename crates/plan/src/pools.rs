@@ -84,15 +84,16 @@ impl From<PlanError> for PoolsError {
     }
 }
 
-/// A buffer, or several that share in place, on the way to a pool.
+/// A buffer, or several that share in place, on the way to a pool. When and how large it is says
+/// the item of the same index.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Guest {
-    pub(crate) item: Item,
     /// Bytes read and written in it.
     pub(crate) traffic: u64,
-    device: u32,
     /// The buffer to name in errors.
-    buffer: usize,
+    buffer: u32,
+    /// Its number among all guests.
+    whole: u32,
 }
 
 /// Puts the buffers of `schedule` into `pools`, the fastest first, so that as much traffic as
@@ -129,40 +130,50 @@ pub fn pools(
     // All lanes meet in a pool, so everything is held as what several lanes touch.
     let lifetimes = Lifetimes::mixed(schedule)?;
     let taken = matches(schedule, &lifetimes);
-    let tenants = &lifetimes.tenants;
-    let members: Vec<u32> = (0..tenants.len() as u32).collect();
-    let (whole_of, wholes) = merge(tenants, &members, &taken, u64::max, |_, _| true);
+    let members: Vec<u32> = (0..lifetimes.tenants.len() as u32).collect();
+    let bound = least(&lifetimes.tenants, &members, &taken)?;
+    let (whole_of, wholes) = merge(&lifetimes.tenants, &members, &taken, u64::max, |_, _| true);
+    // Whatever has been of use goes: packing needs the memory.
+    drop((taken, members));
+    let count = wholes.len();
     let guests = guests(schedule, &lifetimes, &whole_of, &wholes);
-    let mut pool_of = vec![usize::MAX; guests.len()];
-    let mut offsets = vec![0; guests.len()];
+    let Lifetimes { tenants, parts, lanes, .. } = lifetimes;
+    let lanes = lanes.keys;
+    let crowds = by_device(wholes, |whole| tenants[whole.first as usize].key.device);
+    let item = |Whole { first, upper, bytes, align }| {
+        let lower = tenants[first as usize].lower;
+        Item { lower, upper, size: bytes, align }
+    };
+    let crowds: Vec<(u32, Vec<Item>)> = crowds
+        .into_iter()
+        .map(|(device, wholes)| (device, wholes.into_iter().map(item).collect()))
+        .collect();
+    drop(tenants);
+    let guests = by_device(guests, |guest| schedule.buffers[guest.buffer as usize].device);
+    // Who is in which pool, and where.
+    let mut placed: Vec<(usize, Vec<(u32, u64)>)> = Vec::new();
     let mut arenas: Vec<Option<Arena>> = vec![None; pools.len()];
-    let mut devices: Vec<u32> = guests.iter().map(|guest| guest.device).collect();
-    devices.sort_unstable();
-    devices.dedup();
-    for device in devices {
-        let mut rest: Vec<usize> =
-            (0..guests.len()).filter(|&guest| guests[guest].device == device).collect();
+    let mut traffic = vec![0u64; pools.len()];
+    for ((device, items), (_, guests)) in crowds.into_iter().zip(guests) {
+        let (mut items, mut guests) = (items, guests);
         let own: Vec<usize> = (0..pools.len()).filter(|&at| pools[at].device == device).collect();
         for (rank, &pool) in own.iter().enumerate() {
             let room = pools[pool].bytes.unwrap_or(u64::MAX);
             let last = rank + 1 == own.len();
-            let all: Vec<Guest> = rest.iter().map(|&guest| guests[guest]).collect();
-            let (chosen, packing) = choose::fill(&all, room, last, options)?;
-            let align = all.iter().map(|guest| guest.item.align).max().unwrap_or(1);
-            for (&at, &offset) in chosen.iter().zip(&packing.offsets) {
-                pool_of[rest[at]] = pool;
-                offsets[rest[at]] = offset;
-            }
-            let Packing { bytes, lower_bound, optimal, .. } = packing;
+            let align = items.iter().map(|item| item.align).max().unwrap_or(1);
+            let filled = choose::fill(items, guests, room, last, options)?;
+            let sum = filled.chosen.iter().map(|guest| guest.traffic);
+            traffic[pool] = sum.fold(0, u64::saturating_add);
+            let Packing { offsets, bytes, lower_bound, optimal } = filled.packing;
+            let chosen = filled.chosen.into_iter().map(|guest| guest.whole);
+            placed.push((pool, chosen.zip(offsets).collect()));
             let home = |key: &(u32, Lane)| *key == (device, Lane::Compute);
-            let alone = lifetimes.lanes.keys.iter().all(home);
-            let lane = if alone { Lane::Compute } else { Lane::Copy };
+            let lane = if lanes.iter().all(home) { Lane::Compute } else { Lane::Copy };
             arenas[pool] = Some(Arena { device, lane, bytes, align, lower_bound, optimal });
-            rest.retain(|&guest| pool_of[guest] == usize::MAX);
+            (items, guests) = filled.rest;
         }
-        if let Some(&guest) = rest.first() {
-            let Guest { buffer, .. } = guests[guest];
-            let spec = &schedule.buffers[buffer];
+        if let Some(guest) = guests.first() {
+            let spec = &schedule.buffers[guest.buffer as usize];
             let buffer = spec.name.clone();
             return Err(match own.last() {
                 None => PoolsError::NoPool { buffer, device },
@@ -178,16 +189,16 @@ pub fn pools(
         let none = Arena { device, lane, bytes: 0, align, lower_bound: 0, optimal: true };
         arena.unwrap_or(none)
     });
-    let places: Vec<(usize, u64)> =
-        whole_of.iter().map(|&whole| (pool_of[whole as usize], offsets[whole as usize])).collect();
-    let mut traffic = vec![0u64; pools.len()];
-    for (guest, &pool) in guests.iter().zip(&pool_of) {
-        traffic[pool] = traffic[pool].saturating_add(guest.traffic);
+    let mut place = vec![(usize::MAX, 0); count];
+    for (pool, chosen) in placed {
+        for (whole, offset) in chosen {
+            place[whole as usize] = (pool, offset);
+        }
     }
-    let bound = least(tenants, &members, &taken)?;
+    let places: Vec<(usize, u64)> = whole_of.iter().map(|&whole| place[whole as usize]).collect();
     let mode = PlannerMode::Arena;
     let packer = Some(Packer::Best);
-    let plan = finish(&lifetimes.parts, mode, packer, arenas.collect(), &places, bound);
+    let plan = finish(&parts, mode, packer, arenas.collect(), &places, bound);
     Ok(Pooled { plan, traffic })
 }
 
@@ -197,13 +208,11 @@ fn guests(
     whole_of: &[u32],
     wholes: &[Whole],
 ) -> Vec<Guest> {
-    let guest = |whole: &Whole| {
-        let &Whole { first, upper, bytes, align } = whole;
-        let Tenant { lower, buffer, key, .. } = lifetimes.tenants[first as usize];
-        let item = Item { lower, upper, size: bytes, align };
-        Guest { item, traffic: 0, device: key.device, buffer }
+    let guest = |(whole, first): (u32, &Whole)| {
+        let buffer = lifetimes.tenants[first.first as usize].buffer as u32;
+        Guest { traffic: 0, buffer, whole }
     };
-    let mut guests: Vec<Guest> = wholes.iter().map(guest).collect();
+    let mut guests: Vec<Guest> = (0u32..).zip(wholes).map(guest).collect();
     for (buffer, _) in schedule.steps.iter().flat_map(|step| step.touches()) {
         if let Ok((tenant, _)) = lifetimes.parts.of(buffer) {
             let guest = &mut guests[whole_of[tenant as usize] as usize];
@@ -213,39 +222,47 @@ fn guests(
     guests
 }
 
+/// Those of each device, in ascending order of it and else as they were. Of one device they stay in
+/// the memory that they are in.
+fn by_device<T>(mut all: Vec<T>, device: impl Fn(&T) -> u32) -> Vec<(u32, Vec<T>)> {
+    if !all.is_sorted_by_key(&device) {
+        all.sort_by_key(&device);
+    }
+    let mut devices = Vec::new();
+    while let Some(last) = all.last().map(&device) {
+        let start = all.partition_point(|one| device(one) < last);
+        let own = if start == 0 { std::mem::take(&mut all) } else { all.split_off(start) };
+        devices.push((last, own));
+    }
+    devices.reverse();
+    devices
+}
+
 /// What all pools together need at least: what is in use at once on each device, wherever it is.
 fn least(tenants: &[Tenant], members: &[u32], taken: &[Option<u32>]) -> Result<u64, ProblemError> {
     let (_, wholes) = merge(tenants, members, taken, u64::min, |_, _| true);
-    let first = |whole: &Whole| &tenants[whole.first as usize];
-    let mut devices: Vec<u32> = wholes.iter().map(|whole| first(whole).key.device).collect();
-    devices.sort_unstable();
-    devices.dedup();
+    let item = |Whole { first, upper, bytes, .. }| Item {
+        lower: tenants[first as usize].lower,
+        upper,
+        size: bytes,
+        align: 1,
+    };
     let mut sum = 0;
-    for device in devices {
-        let own = wholes.iter().filter(|whole| first(whole).key.device == device);
-        let item = |whole: &Whole| {
-            let &Whole { upper, bytes, .. } = whole;
-            Item { lower: first(whole).lower, upper, size: bytes, align: 1 }
-        };
-        sum += lower_bound(&Problem::new(own.map(item).collect())?);
+    for (_, own) in by_device(wholes, |whole| tenants[whole.first as usize].key.device) {
+        sum += lower_bound(&Problem::new(own.into_iter().map(item).collect())?);
     }
     Ok(sum)
 }
 
 /// The best packing of items that are known to fit into `room`, or `None` if they do not.
-fn pack(
-    items: Vec<Item>,
-    room: u64,
-    options: &Options<'_>,
-) -> Result<Option<Packing>, ProblemError> {
-    let problem = Problem::new(items)?;
+fn pack(problem: &Problem, room: u64, options: &Options<'_>) -> Option<Packing> {
     if room == u64::MAX {
-        return Ok(Some(minimise(&problem, options)));
+        return Some(minimise(problem, options));
     }
-    Ok(match fit(&problem, room, options) {
+    match fit(problem, room, options) {
         Fit::Fits(packing) => Some(packing),
         _ => None,
-    })
+    }
 }
 
 impl PoolsError {

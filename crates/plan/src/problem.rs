@@ -115,6 +115,11 @@ impl Problem {
     pub fn items(&self) -> &[Item] {
         &self.items
     }
+
+    /// The items, to be used again.
+    pub(crate) fn into_items(self) -> Vec<Item> {
+        self.items
+    }
 }
 
 impl Item {

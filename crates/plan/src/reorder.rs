@@ -82,6 +82,7 @@ pub fn reorder(
     let graph = Graph::new(schedule, how.keep_lanes)?;
     let given: Vec<u32> = (0..schedule.steps.len() as u32).collect();
     let peak_before = graph.peak(&given);
+    drop(given);
     let same = |optimal| Reordered {
         order: (0..schedule.steps.len()).collect(),
         schedule: schedule.clone(),
@@ -89,21 +90,15 @@ pub fn reorder(
         peak: peak_before,
         optimal,
     };
-    if schedule.steps.first().is_some_and(|step| step.level.is_some()) {
-        return Ok(same(false));
-    }
-    if peak_before == graph.least() {
-        return Ok(same(true));
-    }
-    let exact = exact::search(&graph, how.states, peak_before);
-    let optimal = exact.is_some();
-    let order = match exact {
-        Some(None) => return Ok(same(true)),
-        Some(Some(order)) => order,
-        None => match beam::search(&graph, how.beam, peak_before) {
-            Some(order) => order,
-            None => return Ok(same(false)),
-        },
+    let levels = schedule.steps.first().is_some_and(|step| step.level.is_some());
+    let found = if levels { Err(false) } else { search(&graph, how, peak_before) };
+    let (order, optimal) = match found {
+        Ok(found) => found,
+        Err(optimal) => {
+            // Its memory is for the copy of the schedule.
+            drop(graph);
+            return Ok(same(optimal));
+        }
     };
     let peak = graph.peak(&order);
     let order: Vec<usize> = order.into_iter().map(|step| step as usize).collect();
@@ -117,4 +112,16 @@ pub fn reorder(
     }
     let optimal = optimal || peak == graph.least();
     Ok(Reordered { order, schedule: new, peak_before, peak, optimal })
+}
+
+/// An order with a lower peak, and whether none is lower; or whether the given one is the best.
+fn search(graph: &Graph, how: Reorder, peak: u64) -> Result<(Vec<u32>, bool), bool> {
+    if peak == graph.least() {
+        return Err(true);
+    }
+    match exact::search(graph, how.states, peak) {
+        Some(None) => Err(true),
+        Some(Some(order)) => Ok((order, true)),
+        None => beam::search(graph, how.beam, peak).map(|order| (order, false)).ok_or(false),
+    }
 }

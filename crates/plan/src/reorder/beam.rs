@@ -24,7 +24,7 @@ struct Start {
 
 /// An order whose peak is below `limit`, if one is found.
 pub(super) fn search(graph: &Graph, width: usize, limit: u64) -> Option<Vec<u32>> {
-    let count = graph.after.len();
+    let count = graph.before.len();
     let cost = (count + graph.bytes.len()) as u64;
     let affordable = MAX_WORK / (cost * cost).max(1);
     let width = (width as u64).min(affordable) as usize;
@@ -63,7 +63,7 @@ pub(super) fn search(graph: &Graph, width: usize, limit: u64) -> Option<Vec<u32>
                 (start.peak, start.live, start.mark) = (peak, live, mark);
                 start.order.push(step);
                 start.ready.retain(|&other| other != step);
-                for &later in &graph.after[step as usize] {
+                for &later in graph.after.of(step as usize) {
                     start.before[later as usize] -= 1;
                     if start.before[later as usize] == 0 {
                         start.ready.push(later);
@@ -79,7 +79,7 @@ pub(super) fn search(graph: &Graph, width: usize, limit: u64) -> Option<Vec<u32>
 /// The peak up to and the use after a step, without running it.
 fn look(graph: &Graph, start: &Start, step: u32) -> (u64, u64) {
     let (mut during, mut freed) = (start.live, 0);
-    for &tenant in &graph.touches[step as usize] {
+    for &tenant in graph.touches.of(step as usize) {
         let tenant = tenant as usize;
         if start.left[tenant] == graph.uses[tenant] {
             during += graph.bytes[tenant];

@@ -18,7 +18,7 @@ struct Way {
 /// An order with the lowest peak, `Some(None)` if none is below `limit`, and `None` if there are
 /// more sets than `states`.
 pub(super) fn search(graph: &Graph, states: usize, limit: u64) -> Option<Option<Vec<u32>>> {
-    let count = graph.after.len();
+    let count = graph.before.len();
     if count > MAX_STEPS {
         return None;
     }
@@ -53,7 +53,7 @@ pub(super) fn search(graph: &Graph, states: usize, limit: u64) -> Option<Option<
             .map(|tenant| graph.bytes[tenant])
             .sum();
         for step in (0..count).filter(|&step| set >> step & 1 == 0 && needs[step] & !set == 0) {
-            let new = graph.touches[step].iter().filter(|&&t| users[t as usize] & set == 0);
+            let new = graph.touches.of(step).iter().filter(|&&t| users[t as usize] & set == 0);
             let during = live + new.map(|&tenant| graph.bytes[tenant as usize]).sum::<u64>();
             let (next, peak) = (set | 1 << step, peak.max(during));
             if peak >= limit || ways.get(&next).is_some_and(|way| way.peak <= peak) {

@@ -1,9 +1,8 @@
 //! Who must come after whom, and who keeps what in use.
 
-use std::collections::HashMap;
-
 use crate::Schedule;
-use crate::lifetimes::Lifetimes;
+use crate::lifetimes::{Lifetimes, Tenant};
+use crate::lists::{Chains, Lists};
 use crate::schedule::error::ScheduleError;
 use crate::schedule::groups::Groups;
 
@@ -15,11 +14,11 @@ const MAX_VIEWS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Graph {
     /// Who must come later than each step.
-    pub(crate) after: Vec<Vec<u32>>,
+    pub(crate) after: Lists,
     /// How many must come before each step.
     pub(crate) before: Vec<u32>,
     /// The tenants that each step touches, each once.
-    pub(crate) touches: Vec<Vec<u32>>,
+    pub(crate) touches: Lists,
     /// How many steps touch each tenant.
     pub(crate) uses: Vec<u32>,
     /// Bytes of each tenant, rounded up to its alignment.
@@ -28,43 +27,38 @@ pub(crate) struct Graph {
 
 impl Graph {
     pub(crate) fn new(schedule: &Schedule, keep_lanes: bool) -> Result<Graph, ScheduleError> {
-        let lifetimes = Lifetimes::new(schedule)?;
         let groups = schedule.groups()?;
-        let count = schedule.steps.len();
         let mut edges = data(schedule, &groups);
+        drop(groups);
+        let Lifetimes { tenants, lanes, touches: of_root, .. } = Lifetimes::new(schedule)?;
         if keep_lanes {
-            let mut last: HashMap<u32, u32> = HashMap::new();
-            for (index, &lane) in (0u32..).zip(&lifetimes.lanes.of) {
-                edges.extend(last.insert(lane, index).map(|before| (before, index)));
+            let mut last: Vec<Option<u32>> = vec![None; lanes.keys.len()];
+            for (index, &lane) in (0u32..).zip(&lanes.of) {
+                let before = last[lane as usize].replace(index);
+                edges.extend(before.map(|before| (before, index)));
             }
         }
-        edges.sort_unstable();
-        edges.dedup();
-        let mut graph = Graph {
-            after: vec![Vec::new(); count],
-            before: vec![0; count],
-            touches: vec![Vec::new(); count],
-            uses: vec![0; lifetimes.tenants.len()],
-            bytes: Vec::with_capacity(lifetimes.tenants.len()),
-        };
-        for (from, to) in edges {
-            graph.after[from as usize].push(to);
-            graph.before[to as usize] += 1;
-        }
-        for (index, tenant) in (0u32..).zip(&lifetimes.tenants) {
-            graph.bytes.push(tenant.bytes.next_multiple_of(tenant.align));
-            for &step in lifetimes.touches.of(tenant.buffer) {
-                graph.touches[step as usize].push(index);
-                graph.uses[index as usize] += 1;
+        drop(lanes);
+        let steps = schedule.steps.len();
+        let after = Lists::of_pairs(steps, edges);
+        let mut before = vec![0; steps];
+        after.iter().flatten().for_each(|&step| before[step as usize] += 1);
+        let count = |tenant: &Tenant| of_root.of(tenant.buffer).len() as u32;
+        let uses = tenants.iter().map(count).collect();
+        let touches = Lists::new(steps, |found| {
+            for (index, tenant) in (0u32..).zip(&tenants) {
+                of_root.of(tenant.buffer).iter().for_each(|&step| found(step as usize, index));
             }
-        }
-        Ok(graph)
+        });
+        let rounded = |tenant: &Tenant| tenant.bytes.next_multiple_of(tenant.align);
+        let bytes = tenants.iter().map(rounded).collect();
+        Ok(Graph { after, before, touches, uses, bytes })
     }
 
     /// Runs a step: what is in use meanwhile, and afterwards. `left` are the uses to come.
     pub(crate) fn run(&self, step: u32, live: u64, left: &mut [u32]) -> (u64, u64) {
         let (mut during, mut freed) = (live, 0);
-        for &tenant in &self.touches[step as usize] {
+        for &tenant in self.touches.of(step as usize) {
             let tenant = tenant as usize;
             if left[tenant] == self.uses[tenant] {
                 during += self.bytes[tenant];
@@ -91,7 +85,7 @@ impl Graph {
 
     /// What one step alone needs at most: no order is lower.
     pub(crate) fn least(&self) -> u64 {
-        let alone = |tenants: &Vec<u32>| -> u64 {
+        let alone = |tenants: &[u32]| -> u64 {
             tenants.iter().map(|&tenant| self.bytes[tenant as usize]).sum()
         };
         self.touches.iter().map(alone).max().unwrap_or(0)
@@ -100,48 +94,53 @@ impl Graph {
 
 /// Steps that touch the same bytes, one of them to write.
 fn data(schedule: &Schedule, groups: &Groups) -> Vec<(u32, u32)> {
-    let mut members: HashMap<u32, Vec<usize>> = HashMap::new();
-    for buffer in 0..schedule.buffers.len() {
-        members.entry(groups.root[buffer]).or_default().push(buffer);
-    }
-    // Who is looked at for whom, and under which name.
-    let mut meets: Vec<Vec<usize>> = vec![Vec::new(); schedule.buffers.len()];
-    let mut name: Vec<usize> = (0..schedule.buffers.len()).collect();
-    for (&root, members) in &members {
-        for &one in members {
-            if members.len() > MAX_VIEWS {
-                name[one] = root as usize;
-                meets[one] = vec![root as usize];
-                continue;
-            }
-            let range = groups.range(schedule, one);
-            let shares = |&&other: &&usize| {
-                let other = groups.range(schedule, other);
-                other.start.max(range.start) < other.end.min(range.end)
-            };
-            meets[one] = members.iter().filter(shares).copied().collect();
-        }
-    }
-    let mut writer: Vec<Option<u32>> = vec![None; schedule.buffers.len()];
-    let mut readers: Vec<Vec<u32>> = vec![Vec::new(); schedule.buffers.len()];
+    let buffers = schedule.buffers.len();
+    let members = Lists::new(buffers, |found| {
+        (0..buffers).for_each(|buffer| found(groups.root(buffer), buffer as u32));
+    });
+    // Under which name a buffer is looked at, and who is looked at for it.
+    let name = |buffer: usize| {
+        let root = groups.root(buffer);
+        if members.of(root).len() > MAX_VIEWS { root } else { buffer }
+    };
+    let meeting = |buffer: usize| {
+        let root = groups.root(buffer);
+        let all = members.of(root);
+        let many = all.len() > MAX_VIEWS;
+        let range = groups.range(schedule, buffer);
+        let shares = move |other: &usize| {
+            let other = groups.range(schedule, *other);
+            other.start.max(range.start) < other.end.min(range.end)
+        };
+        let some = if many { &[] } else { all };
+        let some = some.iter().map(|&other| other as usize).filter(shares);
+        some.chain(many.then_some(root))
+    };
+    let mut writer: Vec<Option<u32>> = vec![None; buffers];
+    let mut readers = Chains::new(buffers);
     let mut edges = Vec::new();
+    // Who comes before one step: of many views of one buffer, often the same.
+    let mut before: Vec<u32> = Vec::new();
     for (index, step) in (0u32..).zip(&schedule.steps) {
         for (buffer, writes) in step.touches() {
-            for &other in &meets[buffer] {
-                edges.extend(writer[other].map(|before| (before, index)));
+            for other in meeting(buffer) {
+                before.extend(writer[other]);
                 if writes {
-                    edges.extend(readers[other].iter().map(|&before| (before, index)));
+                    before.extend(readers.of(other));
                 }
             }
         }
+        before.sort_unstable();
+        before.dedup();
+        edges.extend(before.drain(..).map(|before| (before, index)));
         for &buffer in &step.reads {
-            readers[name[buffer]].push(index);
+            readers.push(name(buffer), index);
         }
         for &buffer in &step.writes {
-            writer[name[buffer]] = Some(index);
-            readers[name[buffer]].clear();
+            let name = name(buffer);
+            writer[name] = Some(index);
+            readers.clear(name);
         }
     }
-    edges.retain(|(before, after)| before != after);
     edges
 }

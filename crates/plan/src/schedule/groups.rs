@@ -1,7 +1,8 @@
 //! Who has whose bytes: every view resolved to the buffer that it is a part of in the end.
 
 use super::error::ScheduleError;
-use crate::Schedule;
+use crate::lists::Lists;
+use crate::{BufferSpec, Schedule};
 
 /// For each buffer the one that has its bytes.
 #[derive(Debug, Clone)]
@@ -77,5 +78,28 @@ impl Groups {
     /// `buffer`'s bytes in its root.
     pub(crate) fn range(&self, schedule: &Schedule, buffer: usize) -> std::ops::Range<u64> {
         self.offset[buffer]..self.offset[buffer] + schedule.buffers[buffer].bytes
+    }
+
+    /// Which steps touch each root or one of its views, each step once, in order. Buffers that
+    /// `counts` says no to are not looked at.
+    pub(crate) fn touches(
+        &self,
+        schedule: &Schedule,
+        counts: impl Fn(&BufferSpec) -> bool,
+    ) -> Lists {
+        let mut last = vec![u32::MAX; schedule.buffers.len()];
+        Lists::new(schedule.buffers.len(), |found| {
+            last.fill(u32::MAX);
+            for (index, step) in (0u32..).zip(&schedule.steps) {
+                for (buffer, _) in step.touches() {
+                    let root = self.root(buffer);
+                    if counts(&schedule.buffers[buffer])
+                        && std::mem::replace(&mut last[root], index) != index
+                    {
+                        found(root, index);
+                    }
+                }
+            }
+        })
     }
 }

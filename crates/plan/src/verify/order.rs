@@ -3,6 +3,7 @@
 use super::VerifyError;
 use crate::Schedule;
 use crate::lanes::{Lanes, Waits};
+use crate::lists::Lists;
 use crate::schedule::groups::Groups;
 
 /// One buffer follows another on a byte: all steps of `first` must come before all of `second`.
@@ -18,34 +19,20 @@ pub(super) struct Demand {
 pub(super) struct Order {
     lanes: Lanes,
     /// Per root, the steps that touch it, in order.
-    steps: Vec<Vec<u32>>,
+    steps: Lists,
     /// Those of them that touch bytes: nobody waits for a view without any.
-    touching: Vec<Vec<u32>>,
+    touching: Lists,
 }
 
 impl Order {
     pub(super) fn new(schedule: &Schedule, groups: &Groups) -> Order {
-        let mut steps: Vec<Vec<u32>> = vec![Vec::new(); schedule.buffers.len()];
-        let mut touching = steps.clone();
-        let add = |steps: &mut Vec<u32>, index: u32| {
-            if steps.last() != Some(&index) {
-                steps.push(index);
-            }
-        };
-        for (index, step) in schedule.steps.iter().enumerate() {
-            for (buffer, _) in step.touches() {
-                let root = groups.root(buffer);
-                add(&mut steps[root], index as u32);
-                if schedule.buffers[buffer].bytes > 0 {
-                    add(&mut touching[root], index as u32);
-                }
-            }
-        }
+        let steps = groups.touches(schedule, |_| true);
+        let touching = groups.touches(schedule, |spec| spec.bytes > 0);
         Order { lanes: Lanes::new(schedule), steps, touching }
     }
 
     pub(super) fn steps(&self, root: usize) -> &[u32] {
-        &self.steps[root]
+        self.steps.of(root)
     }
 
     pub(super) fn time(&self, step: u32) -> u32 {
@@ -61,7 +48,7 @@ impl Order {
     ) -> Result<(), VerifyError> {
         let lane = |step: &u32| self.lanes.of[*step as usize];
         let across = |demand: &&Demand| {
-            let mut all = self.steps[demand.first].iter().chain(&self.steps[demand.second]);
+            let mut all = self.steps(demand.first).iter().chain(self.steps(demand.second));
             let one = all.next().map(lane);
             all.any(|step| Some(lane(step)) != one)
         };
@@ -69,13 +56,7 @@ impl Order {
         if demands.is_empty() {
             return Ok(());
         }
-        let waits = Waits::new(schedule, groups, &self.lanes, None);
-        let mut before: Vec<Vec<u32>> = vec![Vec::new(); schedule.steps.len()];
-        for step in 0..schedule.steps.len() {
-            for &after in waits.after(step) {
-                before[after as usize].push(step as u32);
-            }
-        }
+        let before = Waits::new(schedule, groups, &self.lanes, None).before();
         for lane in 0..self.lanes.keys.len() as u32 {
             let clock = self.clock(&before, lane);
             for demand in &demands {
@@ -90,7 +71,7 @@ impl Order {
     }
 
     /// For each step, the time before which all steps of `lane` are known to be done.
-    fn clock(&self, before: &[Vec<u32>], lane: u32) -> Vec<u32> {
+    fn clock(&self, before: &Lists, lane: u32) -> Vec<u32> {
         let Lanes { of, time, sole, keys, .. } = &self.lanes;
         let mut clock = vec![0u32; of.len()];
         // Per lane: the time being looked at, the best of it, and the best of all before.
@@ -105,7 +86,7 @@ impl Order {
                 *level = (time[step], 0, level.1.max(level.2));
             }
             let mut best = if of[step] == lane { time[step] } else { level.2 };
-            for &other in &before[step] {
+            for &other in before.of(step) {
                 best = best.max(known(other as usize, &clock));
             }
             clock[step] = best;
@@ -116,7 +97,7 @@ impl Order {
 
     /// Whether all steps of one in `lane` are done before any step of the other.
     fn holds(&self, demand: &Demand, lane: u32, clock: &[u32]) -> bool {
-        let (first, second) = (&self.steps[demand.first], &self.steps[demand.second]);
+        let (first, second) = (self.steps(demand.first), self.steps(demand.second));
         let need = |steps: &[u32]| {
             let own = steps.iter().filter(|&&step| self.lanes.of[step as usize] == lane);
             own.map(|&step| self.time(step) + 1).max().unwrap_or(0)
@@ -128,7 +109,7 @@ impl Order {
             None => has(second) >= need(first),
             // The step is the last of one and the first of the other.
             Some(step) => {
-                let later = self.touching[demand.second].iter();
+                let later = self.touching.of(demand.second).iter();
                 let later: Vec<u32> = later.copied().filter(|&other| other != step).collect();
                 has(&[step]) >= need(&first[..first.len() - 1])
                     && has(&later) >= self.done(step, lane)
