@@ -37,6 +37,9 @@ pub(crate) enum Uncopied {
         /// The largest copy.
         most: u64,
     },
+    /// A size beyond every address.
+    #[error("the copy would have more bytes than can be counted ({})", usize::MAX)]
+    Uncounted,
     /// The system has no more memory.
     #[error("no memory for a copy of {}", units::bytes(*.0))]
     NoMemory(u64),
@@ -52,15 +55,16 @@ fn most() -> u64 {
 
 /// So many zeros, if there is room for them.
 #[cfg(any(linux_like, test))]
-pub(crate) fn zeros(bytes: usize) -> Result<Vec<u8>, Uncopied> {
-    allocate(bytes)
+pub(crate) fn zeros<T: Copy + Default>(count: usize) -> Result<Vec<T>, Uncopied> {
+    allocate(count)
 }
 
-fn allocate(bytes: usize) -> Result<Vec<u8>, Uncopied> {
+fn allocate<T: Copy + Default>(count: usize) -> Result<Vec<T>, Uncopied> {
+    let bytes = count.checked_mul(size_of::<T>()).ok_or(Uncopied::Uncounted)?;
     check_bytes(bytes)?;
     let mut zeros = vec![];
-    zeros.try_reserve_exact(bytes).map_err(|_| Uncopied::NoMemory(bytes as u64))?;
-    zeros.resize(bytes, 0);
+    zeros.try_reserve_exact(count).map_err(|_| Uncopied::NoMemory(bytes as u64))?;
+    zeros.resize(count, T::default());
     Ok(zeros)
 }
 
@@ -122,9 +126,12 @@ mod tests {
 
     #[test]
     fn there_must_be_room() {
-        assert!(matches!(zeros(1 << 45), Err(Uncopied::TooLarge { .. })));
-        assert!(matches!(zeros(usize::MAX), Err(Uncopied::TooLarge { .. })));
-        assert_eq!(zeros(3).unwrap(), [0; 3]);
+        assert!(matches!(zeros::<u8>(1 << 45), Err(Uncopied::TooLarge { .. })));
+        assert!(matches!(zeros::<f32>(1 << 43), Err(Uncopied::TooLarge { .. })));
+        assert!(matches!(zeros::<u8>(usize::MAX), Err(Uncopied::TooLarge { .. })));
+        assert!(matches!(zeros::<f32>(usize::MAX / 2), Err(Uncopied::Uncounted)));
+        assert_eq!(zeros::<u8>(3).unwrap(), [0; 3]);
+        assert_eq!(zeros::<f32>(3).unwrap(), [0.0; 3]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ macro_rules! boxed {
     )*};
 }
 
-boxed!(Damaged, In, NoSuchTensor, NoSuchType, NoTensor, NotAView, ReservedName);
+boxed!(Damaged, In, Inflated, NoSuchTensor, NoSuchType, NoTensor, NotAView, ReservedName);
 
 /// The format has no such element type.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +51,21 @@ pub struct In {
     pub path: PathBuf,
     /// What; part of the text, so no source besides.
     pub cause: Error,
+}
+
+/// Compressed tensors that are more than there is memory for.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the tensors are compressed: of {stored} bytes of files come {bytes}, and at most {limit} bytes \
+     can be loaded now"
+)]
+pub struct Inflated {
+    /// Bytes of memory that they would take.
+    pub bytes: usize,
+    /// Bytes of the files that they are in.
+    pub stored: u64,
+    /// As many bytes as may be loaded.
+    pub limit: u64,
 }
 
 /// A name that no tensor of the file has.

@@ -160,11 +160,11 @@ impl Entry {
         self.offset
     }
 
-    /// One past its last byte in the file.
-    pub(crate) fn end(&self) -> u64 {
+    /// One past its last byte in the file; `None` where no file has such a byte.
+    pub(crate) fn end(&self) -> Option<u64> {
         match self.packing {
-            Packing::Stored => self.offset.saturating_add(self.bytes() as u64),
-            Packing::Deflated { bytes, .. } => self.offset.saturating_add(bytes),
+            Packing::Stored => self.offset.checked_add(self.bytes() as u64),
+            Packing::Deflated { bytes, .. } => self.offset.checked_add(bytes),
         }
     }
 

@@ -78,6 +78,15 @@ pub enum Error {
         /// The system's answer; part of the text, so no source besides.
         cause: io::Error,
     },
+    /// Compressed tensors that are more than there is memory for.
+    #[error(transparent)]
+    Inflated(Box<detail::Inflated>),
+    /// More bytes than can be counted.
+    #[error("all {count} tensors together have more bytes than can be addressed ({})", isize::MAX)]
+    TooLarge {
+        /// How many tensors.
+        count: usize,
+    },
     /// The file cannot be opened.
     #[error("it cannot be opened: {0}")]
     Open(io::Error),
@@ -145,8 +154,10 @@ impl Error {
                 ErrorKind::Unsupported
             }
             Error::Open(_) | Error::Read { .. } | Error::Io(_) => ErrorKind::System,
+            Error::Inflated(_) => ErrorKind::OutOfMemory,
             Error::Stopped { .. } => ErrorKind::Stopped,
             Error::UnknownWord { .. }
+            | Error::TooLarge { .. }
             | Error::NoIndex { .. }
             | Error::Align { .. }
             | Error::TwoOfOneName { .. }

@@ -84,14 +84,14 @@ fn place(described: Vec<Described>, start: u64, alignment: u64, size: u64) -> Re
         let entry = Entry::new(name.clone(), elements, shape, at)
             .ok_or_else(|| wrong(&format!("of {words}, which is no whole number of bytes")))?
             .in_order(Order::Little);
-        if entry.end() > size {
-            let end = entry.end();
+        let end = entry.end().ok_or_else(|| wrong("beyond every file's end"))?;
+        if end > size {
             return Err(wrong(&format!("at bytes {at}..{end}, and is {size} bytes long")));
         }
         entries.push(entry);
     }
     entries.sort_by_key(|entry| (entry.offset, entry.end()));
-    let meet = |pair: &&[Entry]| matches!(pair, [one, other] if one.end() > other.offset);
+    let meet = |pair: &&[Entry]| matches!(pair, [one, other] if one.end() > Some(other.offset));
     match entries.windows(2).find(meet) {
         Some([one, other]) => {
             let (one, other) = (&one.name, &other.name);

@@ -9,6 +9,7 @@
 mod carried;
 mod direct;
 mod plan;
+mod room;
 mod warm;
 mod work;
 
@@ -88,6 +89,7 @@ pub struct Load<'a> {
     threads: Option<usize>,
     direct: Direct,
     align: usize,
+    inflated_limit: Option<u64>,
     progress: Option<Callback<'a>>,
 }
 
@@ -105,6 +107,7 @@ impl<'a> Load<'a> {
             threads: None,
             direct: Direct::default(),
             align: 1,
+            inflated_limit: None,
             progress: None,
         }
     }
@@ -164,6 +167,13 @@ impl<'a> Load<'a> {
         self
     }
 
+    /// At most so many bytes where some of the tensors are compressed [default: seven eighths of the
+    /// memory that is available when loading begins]: a file of 20 MB may be 20 GB of zeros.
+    pub fn inflated_limit(mut self, bytes: u64) -> Load<'a> {
+        self.inflated_limit = Some(bytes);
+        self
+    }
+
     /// Calls `callback` on this thread after every piece; `Break` ends the loading.
     pub fn progress(mut self, callback: impl FnMut(Progress) -> ControlFlow<()> + 'a) -> Load<'a> {
         self.progress = Some(Box::new(callback));
@@ -173,7 +183,8 @@ impl<'a> Load<'a> {
     /// Loads. All tensors are views of one buffer.
     ///
     /// # Errors
-    /// If no memory serves, if a byte cannot be read, if a file has become shorter
+    /// If no memory serves, if compressed tensors are more than there is memory for
+    /// ([`Error::Inflated`]), if a byte cannot be read, if a file has become shorter
     /// ([`Error::CutOff`]), if a compressed tensor is damaged, if the alignment is none
     /// ([`Error::Align`]), or if the callback said so ([`Error::Stopped`]). Then nothing is loaded:
     /// there is no half of a tensor.
@@ -184,11 +195,14 @@ impl<'a> Load<'a> {
         let entries: Vec<&Entry> =
             self.chosen.iter().filter_map(|index| self.file.entries().get(*index)).collect();
         let plan = Plan::new(&entries, self.align);
+        let plan = plan.ok_or(Error::TooLarge { count: entries.len() })?;
+        room::check(&entries, &self.file.shards, plan.bytes, self.inflated_limit)?;
         let request = Request::new(plan.bytes)?.with_align(BLOCK)?;
         let name = self.file.path.file_name().and_then(|name| name.to_str());
         let request = request.with_name(name);
         // Every byte of a tensor is read, so that only gaps between tensors have to be zero.
-        let used = entries.iter().fold(0_usize, |sum, entry| sum.saturating_add(entry.bytes()));
+        // No more than the plan's bytes: tensors do not meet there.
+        let used: usize = entries.iter().map(|entry| entry.bytes()).sum();
         let gaps = used < plan.bytes;
         let request = if gaps { request } else { request.without_zeroing() };
         let raw = match self.destination {
@@ -215,7 +229,7 @@ impl<'a> Load<'a> {
         };
         let mut tensors = Vec::with_capacity(entries.len());
         for (entry, place) in entries.iter().zip(&plan.places) {
-            let bytes = buffer.slice(*place..place.saturating_add(entry.bytes()))?;
+            let bytes = buffer.slice(*place..*place + entry.bytes())?;
             let tensor = TensorDyn::from_buffer(bytes, entry.tensor_layout()?)?;
             tensors.push((entry.name.clone(), tensor));
         }

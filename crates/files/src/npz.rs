@@ -7,7 +7,7 @@
 mod zip;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::io::{self, Read};
 

@@ -121,11 +121,12 @@ pub fn open_raw(
     // Says why such a tensor is not possible, if it is not.
     let layout = Layout::contiguous(dtype, shape).map_err(|error| Error::from(error).at(path))?;
     let entry = Entry::new("data".to_owned(), Elements::Plain(dtype), shape.to_vec(), offset);
-    let entry = entry.filter(|entry| entry.end() <= size).ok_or_else(|| {
-        let bytes = layout.packed_bytes();
-        let what = format!("has {size} bytes: {bytes} bytes from byte {offset} are not there");
-        Error::from(crate::detail::Damaged { format: Format::Raw.name(), what }).at(path)
-    })?;
+    let entry =
+        entry.filter(|entry| entry.end().is_some_and(|end| end <= size)).ok_or_else(|| {
+            let bytes = layout.packed_bytes();
+            let what = format!("has {size} bytes: {bytes} bytes from byte {offset} are not there");
+            Error::from(crate::detail::Damaged { format: Format::Raw.name(), what }).at(path)
+        })?;
     let (entries, format) = (vec![entry.in_order(Order::Little)], Format::Raw);
     let catalogue = Catalogue { format, entries, metadata: vec![], refused: vec![] };
     Ok(TensorFile::assemble(path, vec![shard], catalogue))

@@ -3,10 +3,10 @@
 //! nothing behind.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(test)]
 mod tests;
@@ -68,8 +68,8 @@ fn write_file<E: From<io::Error>>(
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is there and is no file").into());
     }
-    let part = Part::beside(path);
-    let mut writer = BufWriter::new(File::create_new(&part.0)?);
+    let (part, file) = Part::create(path, random)?;
+    let mut writer = BufWriter::new(file);
     fill(&mut writer)?;
     let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
     let bytes = file.metadata()?.len();
@@ -109,16 +109,37 @@ fn name_new(part: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-/// The hidden name of a file; a file that still has it is removed.
+/// So many hidden names are tried. Who has one of them has it by chance, or made all that it could
+/// guess: a random one is not among them.
+const ATTEMPTS: usize = 16;
+
+/// The hidden name of a file that this made; a file that still has it is removed.
 #[derive(Debug)]
 struct Part(PathBuf);
 
 impl Part {
-    fn beside(path: &Path) -> Part {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        Part(path.with_file_name(format!(".{}-{number}.part", process::id())))
+    /// Makes a file beside `path` that is not there yet. What is there belongs to others, and stays.
+    fn create(path: &Path, number: impl Fn() -> u64) -> io::Result<(Part, File)> {
+        let mut taken = ErrorKind::AlreadyExists.into();
+        for _ in 0..ATTEMPTS {
+            let name = format!(".{}-{:016x}.part", process::id(), number());
+            let part = path.with_file_name(name);
+            match File::create_new(&part) {
+                // Only now: whoever drops a part removes the file.
+                Ok(file) => return Ok((Part(part), file)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => taken = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(taken)
     }
+}
+
+/// A number that nobody else guesses: process numbers are used again, and by other machines and
+/// containers that share the folder.
+fn random() -> u64 {
+    // Every state has a key of its own, the first of a thread from the system's random numbers.
+    RandomState::new().hash_one(0_u64)
 }
 
 impl Drop for Part {

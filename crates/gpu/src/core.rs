@@ -85,7 +85,8 @@ impl Core {
     ) -> Result<Taken> {
         self.heap(memory)?;
         let device = self.device("allocating")?;
-        let block = device.allocate_shared(memory, crate::share::room(request.bytes()), kind)?;
+        let block =
+            device.allocate_shared(memory, crate::share::room(memory, request.bytes())?, kind)?;
         if request.align() > block.align {
             release(device, block.id);
             return Err(Error::BadRequest { bytes: request.bytes(), align: request.align() });

@@ -9,6 +9,7 @@ use tenure_memory::tlsf::{self, Tlsf};
 use tenure_memory::{Error, Request, Result, TensorMemory};
 
 use crate::device::{Address, Block, Device, release};
+use crate::share::uncounted;
 
 /// What a device's memory looks like from inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +70,9 @@ impl Heap {
         let (bytes, align) = (request.bytes().max(1), request.align());
         let block_bytes = device.properties().block_bytes;
         let mut chunks = self.chunks();
-        let small = bytes.saturating_add(align) <= block_bytes / 2;
+        // The driver aligns as it likes; with so much more, as asked for.
+        let more = bytes.checked_add(align);
+        let small = more.is_some_and(|more| more <= block_bytes / 2);
         if small {
             let divided = chunks.iter_mut().enumerate();
             for (slot, chunk) in divided.filter_map(|(slot, chunk)| Some((slot, chunk.as_mut()?))) {
@@ -90,8 +93,7 @@ impl Heap {
         let (mut chunk, room) = match whole {
             Some(block) => (Chunk::new(device, block, Tlsf::new(block.bytes as u64).ok()), bytes),
             None => {
-                // The driver aligns as it likes; with so much more, as asked for.
-                let room = bytes.saturating_add(align);
+                let room = more.ok_or_else(|| uncounted(self.memory, bytes))?;
                 let block = device.allocate(self.memory, room).map_err(|error| match error {
                     Error::OutOfMemory(mut full) => {
                         full.bytes = request.bytes();
@@ -188,13 +190,17 @@ impl Chunk {
             None if self.live == 0 => (None, 0, self.block.bytes),
             None => return None,
         };
-        let first = (self.base + start).next_multiple_of(align) - self.base;
-        if first - start + bytes > room {
+        let address = self.base.checked_add(start);
+        let aligned = address.and_then(|address| address.checked_next_multiple_of(align));
+        let first = aligned.map(|address| address - self.base);
+        let fits =
+            |first: &usize| (first - start).checked_add(bytes).is_some_and(|end| end <= room);
+        let Some(first) = first.filter(fits) else {
             if let (Some(parts), Some(part)) = (&mut self.parts, part) {
                 let _ = parts.free(part);
             }
             return None;
-        }
+        };
         self.live += 1;
         let Block { id: block, host, name, .. } = self.block;
         Some(Taken { slot: Some(slot), part, block, offset: first, host, name })

@@ -27,9 +27,20 @@ pub struct Exported {
 
 /// What a driver is asked for so many bytes, in every process. Drivers of OpenGL in software do not
 /// take a buffer that ends where its memory does.
-pub(crate) fn room(bytes: usize) -> usize {
+///
+/// # Errors
+/// If that is more than can be counted: another process may have said how many bytes.
+pub(crate) fn room(memory: TensorMemory, bytes: usize) -> Result<usize> {
     const BEHIND: usize = 1024;
-    bytes.saturating_add(BEHIND).next_multiple_of(BEHIND)
+    let room = bytes.checked_add(BEHIND).and_then(|more| more.checked_next_multiple_of(BEHIND));
+    room.ok_or_else(|| uncounted(memory, bytes))
+}
+
+/// So many bytes, and what they need beside them, are more than there are addresses.
+#[cold]
+pub(crate) fn uncounted(memory: TensorMemory, bytes: usize) -> Error {
+    let (available, source) = (None, None);
+    Error::from(tenure_memory::detail::OutOfMemory { memory, bytes, available, source })
 }
 
 /// How many bytes a DMA-BUF has, by its own word.
@@ -111,7 +122,7 @@ impl Gpu {
         let what = "importing shared memory";
         let own = self.properties().uuid;
         let room = match own {
-            uuid if uuid == exported.uuid => room(exported.bytes),
+            uuid if uuid == exported.uuid => room(TensorMemory::Device, exported.bytes)?,
             uuid if uuid == exported.hardware => exported.room,
             _ => return Err(self.properties().fault(what, DeviceFault::OtherDevice)),
         };
@@ -123,5 +134,23 @@ impl Gpu {
         let block =
             unsafe { self.device(what)?.import_fd(exported.fd.as_fd(), FdKind::Opaque, room)? };
         Ok(self.maker(TensorMemory::Device).adopt(&block, 0..exported.bytes, name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_others_that_cannot_be_counted_are_errors() {
+        let memory = TensorMemory::Device;
+        assert_eq!(room(memory, 0).unwrap(), 1024);
+        assert_eq!(room(memory, 1).unwrap(), 2048);
+        let most = usize::MAX / 1024 * 1024 - 1024;
+        assert_eq!(room(memory, most).unwrap(), most + 1024);
+        for bytes in [most + 1, usize::MAX - 1024, usize::MAX - 1, usize::MAX] {
+            let refused = room(memory, bytes).unwrap_err().to_string();
+            assert!(refused.contains(&bytes.to_string()), "{refused}");
+        }
     }
 }

@@ -282,8 +282,13 @@ fn as_on_an_old_kernel() {
         step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
         step(RETURN, libc::SECCOMP_RET_ERRNO | libc::EINVAL as u32, 0, 0),
     ];
+    filter(&mut program);
+}
+
+/// Has the kernel ask `program` about every call of this process from now on.
+fn filter(program: &mut [libc::sock_filter]) {
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // SAFETY: the program is well-formed and lives until the call returns.
+    // SAFETY: the kernel checks the program, which lives until the call returns.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         let (mode, flags) = (libc::SECCOMP_SET_MODE_FILTER, libc::SECCOMP_FILTER_FLAG_TSYNC);
@@ -318,20 +323,66 @@ fn an_old_kernel_drops_all_pages_and_moves_none() {
     });
 }
 
+/// From now on this process gets an error where it would map pages of a file that are its own: as
+/// from a kernel that cannot promise memory for them.
+fn without_private_pages_of_files() {
+    const LOAD: u16 = 0x20;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const JUMP_IF_SET: u16 = 0x45;
+    const RETURN: u16 = 0x06;
+    // Where `struct seccomp_data` has the lower half of the fourth argument: the flags.
+    const FLAGS: u32 = if cfg!(target_endian = "big") { 44 } else { 40 };
+    #[cfg(target_pointer_width = "32")]
+    const MAP: u32 = libc::SYS_mmap2 as u32;
+    #[cfg(not(target_pointer_width = "32"))]
+    const MAP: u32 = libc::SYS_mmap as u32;
+    let step = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
+    let mut program = [
+        step(LOAD, 0, 0, 0),
+        step(JUMP_IF_EQUAL, MAP, 0, 3),
+        step(LOAD, FLAGS, 0, 0),
+        step(JUMP_IF_SET, (libc::MAP_ANONYMOUS | libc::MAP_SHARED) as u32, 1, 0),
+        step(RETURN, libc::SECCOMP_RET_ERRNO | libc::ENOMEM as u32, 0, 0),
+        step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
+    ];
+    filter(&mut program);
+}
+
 #[test]
-fn without_room_for_pages_an_export_reads_the_memory_itself() {
-    child::alone("without_room_for_pages_an_export_reads_the_memory_itself", || {
+fn without_private_pages_an_export_is_a_copy() {
+    child::alone("without_private_pages_an_export_is_a_copy", || {
+        let memory = shared(SIZE);
+        memory.write().unwrap().as_bytes_mut().fill(3);
+        let reader = received(&memory);
+        without_private_pages_of_files();
+        for _ in 0..3 {
+            let hold = reader.hold(Access::ExportRead, 0..SIZE).unwrap();
+            assert!((0..SIZE).all(|at| read(&hold, at) == 3));
+            // Where this was the mapping itself, the process ended here.
+            (0..SIZE).for_each(|at| write(&hold, at, 9));
+            assert!(reader.read().unwrap().as_bytes().iter().all(|byte| *byte == 3));
+        }
+        // What is written here later would not be seen in a copy.
+        let refused = memory.hold(Access::ExportRead, 0..SIZE).unwrap_err();
+        assert!(refused.to_string().contains("mapping pages for an export"), "{refused}");
+        assert_eq!(reader.raw().unwrap().held(), 0);
+    });
+}
+
+#[test]
+fn without_room_for_pages_an_export_is_refused() {
+    child::alone("without_room_for_pages_an_export_is_refused", || {
         let memory = shared(SIZE);
         memory.write().unwrap().as_bytes_mut().fill(3);
         let reader = received(&memory);
         let most = limits::address_space() + PAGE as u64;
         limits::limited(rustix::process::Resource::As, most, || {
-            let hold = reader.hold(Access::ExportRead, 0..SIZE).unwrap();
-            assert_eq!(hold.address(), reader.read().unwrap().hold().address());
-            assert!((0..SIZE).all(|at| read(&hold, at) == 3));
-            // What could be written by that is refused.
-            let refused = memory.hold(Access::ExportRead, 0..SIZE).unwrap_err();
-            assert!(refused.to_string().contains("export"), "{refused}");
+            for from in [&reader, &memory] {
+                let refused = from.hold(Access::ExportRead, 0..SIZE).unwrap_err();
+                assert!(refused.to_string().contains("export"), "{refused}");
+            }
+            // Guards need none.
+            assert!(reader.read().unwrap().as_bytes().iter().all(|byte| *byte == 3));
         });
         assert_eq!(reader.raw().unwrap().held(), 0);
         let hold = reader.hold(Access::ExportRead, 0..SIZE).unwrap();

@@ -87,6 +87,7 @@ pub struct Tenant {
 impl DrawnPlan {
     /// Puts a new arena above the others.
     pub fn add_arena(&mut self, label: String, bytes: u64) {
+        // A place in a picture, and no memory: arenas beyond the largest number are drawn at it.
         let base = self.arenas.last().map_or(0, |last| last.base.saturating_add(last.bytes));
         self.arenas.push(DrawnArena { label, base, bytes });
     }
@@ -101,6 +102,7 @@ impl DrawnPlan {
         self.upper.push(upper);
         self.size.push(size);
         self.offset.push(offset);
+        // As above: where it is drawn. `offset` is what is said.
         self.base.push(base.saturating_add(offset));
     }
 

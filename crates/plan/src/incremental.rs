@@ -180,9 +180,11 @@ fn settle(problem: &Problem, wanted: &[Option<u64>]) -> Option<Vec<u64>> {
         }
         // `fixed` is in the order of offsets: the first gap that is large enough is the lowest.
         let item = &items[index];
+        // Nothing below can pass the largest number: what stayed ends at half of `MAX_TOTAL`, and all
+        // items and what aligns them together have no more than all of it.
         let mut at = 0u64;
         for &other in fixed.iter().filter(|&&other| items[other].meets(item)) {
-            if offsets[other] >= at.saturating_add(item.size) {
+            if offsets[other] >= at + item.size {
                 break;
             }
             at = at.max(offsets[other] + items[other].size).next_multiple_of(item.align);

@@ -120,6 +120,8 @@ pub(crate) fn verified(problem: &Problem, offsets: Vec<u64>, lower_bound: u64) -
 pub(crate) fn height(problem: &Problem, offsets: &[u64]) -> u64 {
     let ends = problem.items().iter().zip(offsets);
     ends.filter(|(item, _)| item.size > 0)
+        // An end that cannot be counted is above every arena: `check_offsets` refuses it, also in
+        // one of `u64::MAX` bytes.
         .map(|(item, offset)| offset.saturating_add(item.size))
         .max()
         .unwrap_or(0)
@@ -130,6 +132,7 @@ fn stacked(problem: &Problem, lower_bound: u64) -> Packing {
     let mut bytes = 0u64;
     let mut offsets = Vec::with_capacity(problem.items().len());
     for item in problem.items() {
+        // All sizes and what aligns them are at most `MAX_TOTAL` together.
         let offset = if item.size > 0 { bytes.next_multiple_of(item.align) } else { 0 };
         offsets.push(offset);
         bytes = bytes.max(offset + item.size);

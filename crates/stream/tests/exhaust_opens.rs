@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 use tenure_stream::gstreamer::Listener;
+use tenure_stream::recording::{Recorder, Recording};
 use tenure_stream::{Error, Spec, Subscriber, list_in, stat_in};
 use tenure_tensor::{DType, PixelFormat};
 
@@ -95,6 +96,41 @@ fn every_open_may_be_the_first_to_fail() {
             }
         });
         assert_eq!(sequence.0, sequence.1);
+    });
+}
+
+#[test]
+fn recordings_are_made_and_read_when_there_are_descriptors() {
+    child::alone("recordings_are_made_and_read_when_there_are_descriptors", || {
+        let stage = Stage::new();
+        let mut publisher = stage.words("s", 64);
+        let mut subscriber = stage.subscriber("s").open().unwrap();
+        publish(&mut publisher, 0).unwrap();
+        let frame = next(&mut subscriber);
+        let folder = |number: usize| stage.path().join(format!("kept{number}"));
+        let mut made = 0;
+        let (needed, mut recorder) = until_it_works("a recorder", || {
+            // A folder that was made stays, and is not used again.
+            made += 1;
+            Recorder::create(&folder(made)).map_err(|error| error.to_string())
+        });
+        assert!(needed > 1, "{needed}");
+        // What is open needs no more.
+        let full = limits::Full::but(0);
+        assert_eq!(recorder.add(&frame).unwrap(), frame.flat_bytes() as u64);
+        drop(full);
+        drop((frame, recorder));
+        let (needed, mut recording) = until_it_works("a recording", || {
+            Recording::open(&folder(made)).map_err(|error| error.to_string())
+        });
+        assert!(needed > 1, "{needed}");
+        let full = limits::Full::but(0);
+        let entry = recording.next().unwrap().unwrap();
+        drop(full);
+        until_it_works("a frame of it", || {
+            let slot = publisher.claim_as(entry.spec()).map_err(|error| error.to_string())?;
+            recording.read(&entry, slot.tensor()).map_err(|error| error.to_string())
+        });
     });
 }
 

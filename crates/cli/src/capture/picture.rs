@@ -110,17 +110,21 @@ pub(super) fn picture(frame: &TensorDyn) -> Result<Picture, NoPicture> {
     let mut planes = vec![];
     let mut rest = flat.as_slice();
     for plane in layout.planes() {
-        let bytes = plane.row_bytes.saturating_mul(plane.rows);
+        let bytes = plane.row_bytes.checked_mul(plane.rows).ok_or(copied::Uncopied::Uncounted)?;
         let (own, after) = rest.split_at_checked(bytes).unwrap_or((rest, &[]));
         planes.push((own, plane.row_bytes));
         rest = after;
     }
 
     let channels = channels(format);
-    let mut samples = vec![vec![0.0; width]; channels.len()];
-    let mut bytes = copied::zeros(width.saturating_mul(height).saturating_mul(channels.len()))?;
-    for (y, pixels) in bytes.chunks_mut((width * channels.len()).max(1)).enumerate() {
-        for (channel, line) in channels.iter().zip(&mut samples) {
+    let samples = width.checked_mul(channels.len()).ok_or(copied::Uncopied::Uncounted)?;
+    let bytes = samples.checked_mul(height).ok_or(copied::Uncopied::Uncounted)?;
+    // Four bytes for each of one: of a single row of a gigabyte several times what came.
+    let mut lines: Vec<f32> = copied::zeros(samples)?;
+    let mut lines: Vec<&mut [f32]> = lines.chunks_mut(width.max(1)).collect();
+    let mut bytes = copied::zeros(bytes)?;
+    for (y, pixels) in bytes.chunks_mut(samples.max(1)).enumerate() {
+        for (channel, line) in channels.iter().zip(&mut lines) {
             let (plane, row_bytes) = planes.get(channel.plane).copied().unwrap_or((&[], 1));
             let row = plane.chunks(row_bytes.max(1)).nth(y / channel.share.1).unwrap_or(&[]);
             if ten {
@@ -129,15 +133,15 @@ pub(super) fn picture(frame: &TensorDyn) -> Result<Picture, NoPicture> {
                 spread(channel, line, row.iter().map(|byte| f32::from(*byte)));
             }
         }
-        match samples.as_slice() {
+        match lines.as_slice() {
             [one, two, three] => {
-                let samples = one.iter().zip(two).zip(three);
+                let samples = one.iter().zip(two.iter()).zip(three.iter());
                 for (to, ((one, two), three)) in pixels.chunks_exact_mut(3).zip(samples) {
                     to.copy_from_slice(&decoder.pixel([*one, *two, *three]).map(byte));
                 }
             }
             only => {
-                let samples = only.iter().flatten();
+                let samples = only.iter().flat_map(|line| line.iter());
                 pixels
                     .iter_mut()
                     .zip(samples)

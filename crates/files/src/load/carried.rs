@@ -53,7 +53,7 @@ impl Part {
         let bytes = self.destination.len();
         let layout = || Layout::contiguous(DType::U8, &[bytes]);
         let start = self.destination.start - self.first();
-        let from = way.slice(start..start.saturating_add(bytes))?;
+        let from = way.slice(start..start + bytes)?;
         let from = TensorDyn::from_buffer(from, layout()?)?;
         let to = TensorDyn::from_buffer(to.slice(self.destination.clone())?, layout()?)?;
         Ok(to.copy_from(&from)?)
@@ -145,7 +145,7 @@ mod tests {
             let entries: Vec<_> =
                 wanted.iter().map(|index| file.entry(&names[*index]).unwrap()).collect();
             for (align, most) in [(1, BLOCK), (64, 2 * PIECE), (1, PART)] {
-                let plan = Plan::new(&entries, align);
+                let plan = Plan::new(&entries, align).unwrap();
                 let (warm, threads) = (Warm::default(), Some(2));
                 let (shards, direct) = (&file.shards[..], Direct::WhenCold);
                 let work = Work { shards, entries: &entries, direct, threads, warm };
@@ -179,7 +179,7 @@ mod tests {
         safetensors::save(&path, &[("a", tensor)], &Default::default()).unwrap();
         let file = open(&path).unwrap();
         let entries = [file.entry("a").unwrap()];
-        let plan = Plan::new(&entries, 1);
+        let plan = Plan::new(&entries, 1).unwrap();
         let (warm, direct) = (Warm::default(), Direct::Never);
         let work = Work { shards: &file.shards, entries: &entries, direct, threads: Some(1), warm };
         let to = allocate(Some(TensorMemory::Mem), &Request::new(plan.bytes).unwrap()).unwrap();

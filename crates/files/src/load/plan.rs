@@ -64,67 +64,77 @@ struct Run {
 }
 
 impl Plan {
-    /// A plan for tensors in the order of their files and bytes.
-    pub(super) fn new(entries: &[&Entry], align: usize) -> Plan {
+    /// A plan for tensors in the order of their files and bytes; `None` if all of them together have
+    /// more bytes than can be counted.
+    pub(super) fn new(entries: &[&Entry], align: usize) -> Option<Plan> {
+        // First of all: pieces are as many as there are bytes for.
+        let beside = align.max(ALIGNMENT) + 2 * BLOCK;
+        let all = entries
+            .iter()
+            .try_fold(0_usize, |sum, entry| sum.checked_add(entry.bytes())?.checked_add(beside));
+        all.filter(|bytes| isize::try_from(*bytes).is_ok())?;
         let mut plan = Plan::default();
         let mut run: Option<Run> = None;
         for (index, entry) in entries.iter().enumerate() {
             let aligned = entry.offset.is_multiple_of(entry.elements.align().max(align) as u64);
             let stored = entry.packing == Packing::Stored && entry.reversed == 1;
             if entry.bytes() == 0 || !stored || !aligned {
-                plan.close(run.take());
-                plan.alone(index, entry, align.max(ALIGNMENT));
+                plan.close(run.take())?;
+                plan.alone(index, entry, align.max(ALIGNMENT))?;
                 continue;
             }
             let near = run.take_if(|run| {
                 let gap = entry.offset.checked_sub(run.file.end);
                 run.shard == entry.shard && gap.is_some_and(|gap| gap <= GAP)
             });
-            if near.is_none() {
-                plan.close(run.take());
-            }
-            let now = near.unwrap_or_else(|| Run {
-                shard: entry.shard,
-                file: entry.offset..entry.offset,
-                start: plan.bytes.saturating_add(BLOCK - 1) / BLOCK * BLOCK,
-            });
+            let now = match near {
+                Some(run) => run,
+                None => {
+                    plan.close(run.take())?;
+                    let start = plan.bytes.checked_next_multiple_of(BLOCK)?;
+                    Run { shard: entry.shard, file: entry.offset..entry.offset, start }
+                }
+            };
             let first = block_start(now.file.start);
-            let inside = usize::try_from(entry.offset - first).unwrap_or(usize::MAX);
-            plan.places.push(now.start.saturating_add(inside));
-            run = Some(Run { file: now.file.start..entry.end(), ..now });
+            let inside = usize::try_from(entry.offset - first).ok()?;
+            plan.places.push(now.start.checked_add(inside)?);
+            run = Some(Run { file: now.file.start..entry.end()?, ..now });
         }
-        plan.close(run);
-        plan
+        plan.close(run)?;
+        Some(plan)
     }
 
     /// Divides a run into pieces.
-    fn close(&mut self, run: Option<Run>) {
-        let Some(Run { shard, file, start }) = run else { return };
+    fn close(&mut self, run: Option<Run>) -> Option<()> {
+        let Some(Run { shard, file, start }) = run else { return Some(()) };
         let first = block_start(file.start);
-        let length = usize::try_from(file.end - first).unwrap_or(usize::MAX);
-        let whole = length.checked_next_multiple_of(BLOCK).unwrap_or(usize::MAX);
-        let before = usize::try_from(file.start - first).unwrap_or(0);
+        let length = usize::try_from(file.end - first).ok()?;
+        let whole = length.checked_next_multiple_of(BLOCK)?;
+        let before = usize::try_from(file.start - first).ok()?;
+        // Every sum below is at most this one.
+        self.bytes = start.checked_add(whole)?;
         let mut begin = 0;
         while begin < whole {
-            let at = first + begin as u64;
+            let at = first.checked_add(begin as u64)?;
             // Up to the next multiple of a piece in the file: the system has what it read in
             // large pages, which it maps at once if they are whole.
             let more = PIECE - (at % PIECE as u64) as usize;
-            let end = begin.saturating_add(more).min(whole);
+            let end = begin + more.min(whole - begin);
             let need = before.max(begin) - begin..length.min(end) - begin;
-            let window = start.saturating_add(begin)..start.saturating_add(end);
+            let window = start + begin..start + end;
             self.pieces.push(Piece { shard, at, window, need, how: How::Blocks });
             begin = end;
         }
-        self.bytes = start.saturating_add(whole);
+        Some(())
     }
 
     /// A tensor that lies by itself.
-    fn alone(&mut self, index: usize, entry: &Entry, align: usize) {
-        let start = self.bytes.saturating_add(align - 1) / align * align;
+    fn alone(&mut self, index: usize, entry: &Entry, align: usize) -> Option<()> {
+        let start = self.bytes.checked_next_multiple_of(align)?;
         let bytes = entry.bytes();
         self.places.push(start);
-        self.bytes = start.saturating_add(bytes);
+        // Every sum below is at most this one.
+        self.bytes = start.checked_add(bytes)?;
         let deflated = matches!(entry.packing, Packing::Deflated { .. });
         let (how, step) = match (deflated, entry.reversed) {
             (true, _) => (How::Inflated(index), bytes.max(1)),
@@ -135,10 +145,11 @@ impl Plan {
         let ends = if deflated { bytes.max(1) } else { bytes };
         for begin in (0..ends).step_by(step) {
             let end = begin.saturating_add(step).min(bytes);
-            let window = start.saturating_add(begin)..start.saturating_add(end);
-            let (shard, at) = (entry.shard, entry.offset.saturating_add(begin as u64));
+            let window = start + begin..start + end;
+            let (shard, at) = (entry.shard, entry.offset.checked_add(begin as u64)?);
             self.pieces.push(Piece { shard, at, need: 0..window.len(), window, how });
         }
+        Some(())
     }
 }
 

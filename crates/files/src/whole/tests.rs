@@ -46,3 +46,38 @@ fn what_is_no_file_stays() {
     assert_eq!(wrong.unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(names(folder.path()), ["below"]);
 }
+
+#[test]
+fn hidden_files_of_others_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.bin");
+    // Names of a process of this number in another container, as far as they can be guessed.
+    let guessed = |number: usize| folder.path().join(format!(".{}-{number}.part", process::id()));
+    (0..64).for_each(|number| fs::write(guessed(number), "theirs").unwrap());
+    let written: io::Result<u64> = write(&path, Existing::Keep, |out| out.write_all(b"ours"));
+    assert_eq!(written.unwrap(), 4);
+    assert_eq!(fs::read(&path).unwrap(), b"ours");
+    for number in 0..64 {
+        assert_eq!(fs::read(guessed(number)).unwrap(), b"theirs", "{number}");
+    }
+}
+
+#[test]
+fn taken_names_are_passed_over_a_few_times() {
+    use std::cell::Cell;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.bin");
+    let next = Cell::new(0);
+    let count = || next.replace(next.get() + 1);
+    let hidden = |number| folder.path().join(format!(".{}-{number:016x}.part", process::id()));
+    (0..3).for_each(|number| fs::write(hidden(number), "theirs").unwrap());
+    let (part, _file) = Part::create(&path, count).unwrap();
+    assert_eq!(part.0, hidden(3));
+    drop(part);
+    assert!(!hidden(3).exists());
+    // The same name each time: an end, and the file of the other one is still there.
+    let refused = Part::create(&path, || 1).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::AlreadyExists);
+    assert_eq!(fs::read(hidden(1)).unwrap(), b"theirs");
+    assert_eq!(names(folder.path()).len(), 3);
+}

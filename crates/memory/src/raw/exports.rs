@@ -17,8 +17,10 @@
 //!   next export, which saves mapping and faults.
 //! - Where the kernel has no private pages (DMA-BUF, huge pages of its reserve) an export of
 //!   memory that must not be written is a copy.
-//! - Where the kernel cannot promise memory for private pages (overcommit mode 2), an export of
-//!   a memory file mapped for reading shows the mapping itself, as if this module did not exist.
+//! - Where the kernel refuses private pages of a memory file that is mapped for reading (it cannot
+//!   promise memory for them in overcommit mode 2), the export is a copy too, and an error where
+//!   there is no memory for that. The mapping itself is never given: who writes there all the same
+//!   is ended by a signal.
 //! - Heap of others that is to be read only (`bytes` of Python) is exported as it is: whoever made
 //!   it decided that nobody writes, and a copy of each export would be one too many.
 #![expect(unsafe_code, reason = "copies bytes that are held, and counts up from an address")]
@@ -130,14 +132,17 @@ impl RawBuffer {
             true => state.spare.pop(),
             false => owner.core().exports.lock().as_mut().and_then(|state| state.spare.pop()),
         };
-        let pages = match spare.filter(|pages| !pages.lost()) {
-            Some(pages) => pages,
-            None if copied => Pages::of(owner.copied_pages()?),
-            None if file => owner.file_pages()?,
+        let (pages, copied) = match spare.filter(|pages| !pages.lost()) {
+            Some(pages) => (pages, copied),
+            None if copied => (Pages::of(owner.copied_pages()?), true),
+            None if file => (owner.file_pages()?, false),
             None => match Mapping::private_aligned(owner.own_descriptor()?, owner.size()) {
-                Ok(pages) => Pages::of(pages),
-                Err(_) if !owner.writable() => return Ok(None),
-                Err(errno) => return Err(Error::system("mapping pages for an export", errno)),
+                Ok(pages) => (Pages::of(pages), false),
+                // What is written here later would not be seen in a copy.
+                Err(errno) if owner.writable() => {
+                    return Err(Error::system("mapping pages for an export", errno));
+                }
+                Err(_) => (Pages::of(owner.copied_pages()?), true),
             },
         };
         let address = pages.mapping.address();

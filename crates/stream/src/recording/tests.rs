@@ -90,6 +90,33 @@ fn an_index_without_line_ends_is_refused_early() {
 }
 
 #[test]
+fn copies_of_frames_have_a_limit() {
+    let place = tempfile::tempdir().unwrap();
+    let mut publisher = Publisher::builder("s").directory(place.path()).open().unwrap();
+    let mut subscriber = Subscriber::builder("s").directory(place.path()).open().unwrap();
+    let folder = place.path().join("kept");
+    let mut recorder = Recorder::create(&folder).unwrap();
+    recorder.set_copy_limit(100);
+    for (bytes, kept) in [(100, true), (101, false), (7, true)] {
+        let spec = Spec::tensor(DType::U8, &[bytes]).unwrap();
+        publisher.claim_as(&spec).unwrap().publish(Meta::new()).unwrap();
+        let frame = subscriber.next(SOON).unwrap().unwrap();
+        match recorder.add(&frame) {
+            Ok(written) => assert!(kept && written == bytes as u64, "{bytes}"),
+            Err(error @ Error::Frame { .. }) => {
+                assert!(!kept && error.to_string().contains("limit"), "{error}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    // What was refused left nothing behind.
+    let mut recording = Recording::open(&folder).unwrap();
+    assert_eq!(recording.check(|| false).unwrap(), 2);
+    assert_eq!(recording.next().unwrap().unwrap().spec().flat_bytes(), 100);
+    assert_eq!(recording.next().unwrap().unwrap().spec().flat_bytes(), 7);
+}
+
+#[test]
 fn pipes_are_not_waited_for() {
     for name in [FRAMES, INDEX] {
         let place = tempfile::tempdir().unwrap();

@@ -30,7 +30,10 @@ impl Buffers {
         bytes: usize,
         align: usize,
     ) -> Result<(Buffer, usize), Refused> {
-        let whole = bytes.saturating_add(align).saturating_add(4);
+        let whole = bytes.checked_add(align).and_then(|more| more.checked_add(4));
+        let whole = whole.ok_or_else(|| {
+            format!("{bytes} bytes aligned to {align} are more than can be addressed")
+        })?;
         let buffer = gl.zeroed_buffer(whole)?;
         let address = gl.map(buffer, whole).inspect_err(|_| gl.delete_buffer(buffer))?;
         let shift = address.addr().get().next_multiple_of(align) - address.addr().get();

@@ -22,7 +22,7 @@ pub(super) enum Obstacle {
     /// Rows or words that no texture holds.
     Size { longest: usize },
     /// Memory that ends so many bytes before what a driver may touch.
-    End { bytes: usize },
+    End { bytes: u128 },
     /// Memory without a descriptor.
     Descriptor,
     /// Rows below the last that are another image's.
@@ -88,9 +88,11 @@ pub(super) fn descriptor<'a>(
 ) -> Result<BorrowedFd<'a>, Obstacle> {
     let (pitch, rows, bytes) = (layout.row_stride, layout.rows, layout.row_bytes);
     let words = bytes.div_ceil(4);
+    // In numbers that hold every product of two sizes.
+    let [wide_rows, wide_pitch] = [rows as u128, pitch as u128];
     let (multiple, reach) = match draw {
-        true => (16, rows.next_multiple_of(BLOCK_ROWS).saturating_mul(pitch)),
-        false => (4, (rows - 1).saturating_mul(pitch).saturating_add(words * 4)),
+        true => (16, wide_rows.next_multiple_of(BLOCK_ROWS as u128) * wide_pitch),
+        false => (4, wide_rows.saturating_sub(1) * wide_pitch + words as u128 * 4),
     };
     if !pitch.is_multiple_of(multiple) {
         return Err(Obstacle::Pitch { bytes: pitch, multiple });
@@ -109,8 +111,8 @@ pub(super) fn descriptor<'a>(
     let fd = unsafe { raw.device_descriptor() }.map_err(|_| Obstacle::Descriptor)?;
     // Drivers do not check it.
     let end = seek(fd, SeekFrom::End(0)).unwrap_or(0);
-    match (start.saturating_add(reach) as u64).saturating_sub(end) {
-        0 => Ok(fd),
-        missing => Err(Obstacle::End { bytes: usize::try_from(missing).unwrap_or(usize::MAX) }),
+    match (start as u128 + reach).checked_sub(u128::from(end)) {
+        None | Some(0) => Ok(fd),
+        Some(bytes) => Err(Obstacle::End { bytes }),
     }
 }

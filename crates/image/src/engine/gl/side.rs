@@ -182,9 +182,12 @@ pub(super) fn below(
     start: usize,
     raw: &RawBuffer,
 ) -> Result<Option<Range<usize>>> {
-    let rows = layout.rows.next_multiple_of(BLOCK_ROWS);
-    let end = start.saturating_add(layout.span().len());
-    let reach = start.saturating_add(rows.saturating_mul(layout.row_stride)).min(raw.size());
+    // Inside the allocation, as every plane is.
+    let end = start + layout.span().len();
+    let rows = layout.rows.checked_next_multiple_of(BLOCK_ROWS);
+    let reach = rows.and_then(|rows| rows.checked_mul(layout.row_stride)?.checked_add(start));
+    // What cannot be counted is behind the end too.
+    let reach = reach.map_or(raw.size(), |reach| reach.min(raw.size()));
     // Behind the end of an allocation is what is left of its last page, and nobody's.
     let own = buffer.range_in_raw(0..buffer.len())?;
     Ok((reach <= own.end).then_some(end..reach.max(end)))
