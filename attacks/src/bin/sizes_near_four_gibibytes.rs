@@ -8,7 +8,6 @@ use std::path::Path;
 
 use tenure::memory::Error::{BadRequest, OutOfMemory, TooShort};
 use tenure::tensor::Error;
-use tenure::tensor::Error;
 use tenure::{ErrorKind, Tensor, TensorDyn, TensorMemory};
 use tenure_attacks::refused;
 

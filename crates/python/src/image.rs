@@ -147,7 +147,7 @@ impl ImageProcessor {
     ) -> Answer<(Placement, Fence)> {
         let how = how::convert(how)?;
         let (from, to) = (&source.get().tensor, &destination.get().tensor);
-        let (placement, fence) = gate::detach(py, || self.0.convert_async(from, to, &how))?;
+        let (placement, fence) = gate::detach(py, || self.0.convert_later(from, to, &how))?;
         Ok((Placement(placement), Fence::of_copies(&[(to.clone(), from.clone())], fence)?))
     }
 

@@ -106,7 +106,7 @@ impl Mapped {
         let shown = Shown::anything(slf.py(), tensor, *read_only, *timeout)?;
         if shown.read_only() && !read_only && tensor.buffer().raw()?.is_published() {
             // To be written, which has to wait: raises that.
-            tensor.buffer().hold(Access::ExportWrite, tensor.layout().span())?;
+            let _ = tensor.buffer().hold(Access::ExportWrite, tensor.layout().span())?;
         }
         if !own.swap(false, Ordering::Relaxed) {
             lent.address(tensor, shown.read_only())?;

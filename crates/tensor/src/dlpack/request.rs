@@ -78,7 +78,6 @@ impl ExportRequest {
     /// assert!(on_the_cpu.to_dlpack_for(&ExportRequest::new().stream(Some(1))).is_err());
     /// # Ok::<(), tenure_tensor::Error>(())
     /// ```
-    #[must_use]
     pub fn stream(self, stream: Option<i64>) -> ExportRequest {
         ExportRequest { stream, ..self }
     }

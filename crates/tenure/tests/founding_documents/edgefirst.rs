@@ -279,7 +279,9 @@ fn feature_flags() {
     let default = lines().find(|line| line.starts_with("default = ")).unwrap();
     assert_eq!(default, "default = []");
     let named: Vec<_> = lines().filter_map(|line| line.split(" = ").next()).collect();
-    for feature in ["dlpack", "ndarray", "plan", "models", "camera", "v4l2", "image", "codecs", "gl", "gpu"] {
+    for feature in
+        ["dlpack", "ndarray", "plan", "models", "camera", "v4l2", "image", "codecs", "gl", "gpu"]
+    {
         assert!(named.contains(&feature), "{feature}");
     }
     // Features are additive: no feature takes another one away, and every one has a word of what it is.
