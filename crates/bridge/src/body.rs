@@ -11,12 +11,6 @@ use tenure_tensor::TensorDyn;
 use crate::packet::{Encoding, Fault, Head, is_photograph};
 use crate::{Compression, Error, Result};
 
-/// Bytes of a pixel while JPEG is decoded: coefficients of two bytes for up to four components, which
-/// are all kept where the file is progressive, and red, green and blue before they become another format.
-const JPEG_SCRATCH: u64 = 4 * 2 + 3;
-/// Files have whole blocks, which are so many pixels wide and high at most.
-const JPEG_BLOCK: u64 = 32;
-
 /// A body that came from somewhere: in pieces that are read one after the other, or as a whole.
 pub trait Carried {
     /// Its bytes in one piece.
@@ -108,25 +102,6 @@ pub fn unpack(head: &Head, body: &(impl Carried + ?Sized), tensor: &TensorDyn) -
             }
             // Another handle to the same memory; what it learns about colours is not told.
             Ok(codec::decode_into(&file, &mut tensor.clone())?)
-        }
-    }
-}
-
-/// Memory that [`unpack`] takes for a while at most, besides the body and the tensor. The body may be put
-/// together from pieces once more.
-pub(crate) fn scratch(head: &Head, body: usize) -> u64 {
-    let (bytes, body) = (head.bytes as u64, body as u64);
-    match head.encoding {
-        Encoding::Plain => 0,
-        Encoding::Lz4 => bytes.saturating_add(body),
-        Encoding::Jpeg => {
-            let side = |pixels: usize| (pixels as u64).next_multiple_of(JPEG_BLOCK);
-            let pixels = head
-                .description
-                .image
-                .as_ref()
-                .map_or(bytes, |image| side(image.width).saturating_mul(side(image.height)));
-            pixels.saturating_mul(JPEG_SCRATCH).saturating_add(body)
         }
     }
 }

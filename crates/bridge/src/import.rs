@@ -14,10 +14,10 @@ use tenure_stream::{Meta, Origin, Publisher, SlotReport, SlotState, Spec};
 use zenoh::bytes::ZBytes;
 use zenoh::sample::Sample;
 
-use crate::body::{Carried, scratch, unpack};
+use crate::body::{Carried, unpack};
 use crate::bridge::{Shown, locked};
 use crate::budget::{Budget, Share};
-use crate::packet::{Fault, Head, LONGEST, Packet};
+use crate::packet::{Encoding, Fault, Head, LONGEST, Packet};
 use crate::timing::{Timing, now};
 use crate::{ImportReport, ImportState, Result};
 
@@ -26,6 +26,11 @@ const TRY_AGAIN: Duration = Duration::from_secs(1);
 /// Credits of a stream, and slots besides them.
 const CREDITS: usize = 192;
 const OWN_SLOTS: usize = 2;
+/// Bytes of a pixel while JPEG is decoded: coefficients of two bytes for up to four components, which
+/// are all kept where the file is progressive, and red, green and blue before they become another format.
+const JPEG_SCRATCH: u64 = 4 * 2 + 3;
+/// Files have whole blocks, which are so many pixels wide and high at most.
+const JPEG_BLOCK: u64 = 32;
 
 impl Carried for ZBytes {
     fn whole(&self) -> Cow<'_, [u8]> {
@@ -358,5 +363,24 @@ impl Import {
         let (incarnation, next) = (head.incarnation, head.sequence);
         let (timing, largest) = (Timing::default(), largest.max(bytes));
         Ok(Local { publisher, origin, incarnation, next, timing, largest })
+    }
+}
+
+/// Memory that [`unpack`] takes for a while at most, besides the body and the tensor. The body may be put
+/// together from pieces once more.
+fn scratch(head: &Head, body: usize) -> u64 {
+    let (bytes, body) = (head.bytes as u64, body as u64);
+    match head.encoding {
+        Encoding::Plain => 0,
+        Encoding::Lz4 => bytes.saturating_add(body),
+        Encoding::Jpeg => {
+            let side = |pixels: usize| (pixels as u64).next_multiple_of(JPEG_BLOCK);
+            let pixels = head
+                .description
+                .image
+                .as_ref()
+                .map_or(bytes, |image| side(image.width).saturating_mul(side(image.height)));
+            pixels.saturating_mul(JPEG_SCRATCH).saturating_add(body)
+        }
     }
 }

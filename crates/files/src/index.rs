@@ -158,7 +158,7 @@ impl<'de> Deserialize<'de> for WeightMap {
     }
 }
 
-#[cfg(all(test, not(miri)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -22,6 +22,10 @@ mod fill;
 mod finish;
 mod fixed;
 mod gathered;
+#[cfg_attr(
+    not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))),
+    expect(dead_code, unused_imports, reason = "only kernels of these processors use them")
+)]
 mod kernels;
 mod loss;
 mod pairs;
