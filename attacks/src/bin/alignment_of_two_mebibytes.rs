@@ -45,6 +45,6 @@ fn main() {
     let no_powers = [0, 3, (2 << 20) - 1, (2 << 20) + 4096, usize::MAX];
     let too_large = [4 << 20, 1 << 30, 1 << 47, 1 << (usize::BITS - 1)];
     for align in no_powers.into_iter().chain(too_large) {
-        refused!(request.clone().with_align(align), Error::BadRequest { .. });
+        refused!(request.with_align(align), Error::BadRequest { .. });
     }
 }
