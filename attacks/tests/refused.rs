@@ -79,7 +79,8 @@ fn is_here(name: &str) -> bool {
 
 #[test]
 fn every_attack_is_refused() {
-    let attacks: Vec<String> = names("src/bin", "rs").into_iter().filter(|name| is_here(name)).collect();
+    let attacks: Vec<String> =
+        names("src/bin", "rs").into_iter().filter(|name| is_here(name)).collect();
     assert!(attacks.len() >= AT_LEAST, "only {} attacks are left", attacks.len());
     let broken: Vec<String> = attacks.iter().filter_map(|name| verdict(name)).collect();
     assert!(broken.is_empty(), "{} attacks were not refused:\n{}", broken.len(), broken.join("\n"));
