@@ -56,10 +56,10 @@ pub(super) fn fill(to: Side<'_>, pattern: [u8; 4]) -> Result<Prepared> {
 
 /// An element as four bytes that are repeated, if it can be said so.
 pub(super) fn pattern(element: &[u8]) -> Option<[u8; 4]> {
-    match element {
-        &[a] => Some([a; 4]),
-        &[a, b] => Some([a, b, a, b]),
-        &[a, b, c, d] => Some([a, b, c, d]),
+    match *element {
+        [a] => Some([a; 4]),
+        [a, b] => Some([a, b, a, b]),
+        [a, b, c, d] => Some([a, b, c, d]),
         _ => {
             let (fours, rest) = element.as_chunks::<4>();
             let first = fours.first().filter(|_| rest.is_empty())?;
