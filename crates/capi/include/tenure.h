@@ -777,6 +777,16 @@ typedef struct tenure_subscriber_figures_t {
 #define TENURE_DTYPE_F4_E2M1 17
 
 /**
+ * Complex number of two `float`, the real part first: `float _Complex`.
+ */
+#define TENURE_DTYPE_COMPLEX64 18
+
+/**
+ * Complex number of two `double`, the real part first: `double _Complex`.
+ */
+#define TENURE_DTYPE_COMPLEX128 19
+
+/**
  * No image.
  */
 #define TENURE_FORMAT_NONE -1

@@ -124,3 +124,20 @@ fn dtype(element: ElementType) -> DType {
         _ => DType::U8,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complex_elements_stay_complex() {
+        for (element, expected) in [
+            (ElementType::Complex64, DType::Complex64),
+            (ElementType::Complex128, DType::Complex128),
+        ] {
+            assert_eq!(dtype(element), expected);
+            assert_eq!(element.bits(), expected.bits() as u64);
+        }
+        assert_eq!(dtype(ElementType::U64), DType::U64);
+    }
+}
