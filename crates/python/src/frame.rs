@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::buffer::{self, Shown};
 use crate::dlpack::{self, Device};
 use crate::fail::Answer;
+use crate::flattened;
 use crate::stream::Frame;
 use crate::tensor::Tensor;
 
@@ -54,6 +55,7 @@ impl Frame {
     ) -> Answer<()> {
         // A frame keeps its tensor.
         let Tensor { tensor, lent, .. } = slf.get().tensor.get();
+        flattened::warn(slf.py(), tensor.dtype(), tensor.rank(), flags)?;
         let shown = Shown::elements(slf.py(), tensor, false, None)?;
         lent.buffer(tensor, shown.read_only(), flags)?;
         // SAFETY: Python gives a view that may be written, as its protocol has it.

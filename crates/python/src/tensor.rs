@@ -21,7 +21,7 @@ use crate::lent::Lent;
 use crate::list::List;
 use crate::mapped::Mapped;
 use crate::place::{self, Place};
-use crate::{capsule, exchange, gate, index, interface, pending, share, words};
+use crate::{capsule, exchange, flattened, gate, index, interface, pending, share, words};
 
 /// Elements of one type in some memory.
 ///
@@ -335,6 +335,7 @@ impl Tensor {
         flags: c_int,
     ) -> Answer<()> {
         let Tensor { tensor, lent, .. } = slf.get();
+        flattened::warn(slf.py(), tensor.dtype(), tensor.rank(), flags)?;
         let shown = Shown::elements(slf.py(), tensor, false, None)?;
         lent.buffer(tensor, shown.read_only(), flags)?;
         // SAFETY: by the caller's promise.
