@@ -17,6 +17,7 @@ use crate::buffer::{self, Shown};
 use crate::dlpack::{self, Device};
 use crate::fail::Answer;
 use crate::fence::Fence;
+use crate::flattened;
 use crate::stream::locked;
 use crate::tensor::Tensor;
 
@@ -142,6 +143,7 @@ impl Frame {
     ) -> Answer<()> {
         // A frame keeps its tensor.
         let Tensor { tensor, lent, .. } = slf.get().tensor.get();
+        flattened::warn(slf.py(), tensor.dtype(), tensor.rank(), flags)?;
         let shown = Shown::elements(slf.py(), tensor, false, None)?;
         lent.buffer(tensor, shown.read_only(), flags)?;
         // SAFETY: Python gives a view that may be written, as its protocol has it.

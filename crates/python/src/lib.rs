@@ -24,6 +24,7 @@ mod exchange;
 mod fail;
 mod fence;
 mod files;
+mod flattened;
 mod frame;
 mod gate;
 mod how;

@@ -23,8 +23,8 @@ use crate::lent::Lent;
 use crate::mapped::Mapped;
 use crate::shape::Shape;
 use crate::{
-    capsule, colour, exchange, gate, index, interface, opened, pending, place, quantization, share,
-    words,
+    capsule, colour, exchange, flattened, gate, index, interface, opened, pending, place,
+    quantization, share, words,
 };
 
 /// Elements of one type in some memory.
@@ -384,6 +384,7 @@ impl Tensor {
         flags: c_int,
     ) -> Answer<()> {
         let Tensor { tensor, lent, .. } = slf.get();
+        flattened::warn(slf.py(), tensor.dtype(), tensor.rank(), flags)?;
         let shown = Shown::elements(slf.py(), tensor, false, None)?;
         lent.buffer(tensor, shown.read_only(), flags)?;
         // SAFETY: by the caller's promise.

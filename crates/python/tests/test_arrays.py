@@ -1,7 +1,10 @@
 """What other libraries ask of an array: byte order, shape, Pillow, frames, devices."""
 
+import binascii
 import io
 import sys
+import types
+import warnings
 
 import numpy as np
 import pytest
@@ -171,3 +174,27 @@ def test_versions_to_the_letter():
         with pytest.raises(BufferError):
             t.__dlpack__(**words)
     assert '"dltensor"' in repr(t.__dlpack__(copy=True))
+
+
+def plain_bytes(one):
+    """As files, sockets and hashes ask: no shape, no format."""
+    assert binascii.crc32(one) == binascii.crc32(bytes(one))
+
+
+def test_code_that_names_asarray_is_warned_of_torch(monkeypatch, frame):
+    """torch.asarray asks for plain bytes and flattens them; test_torch.py has the real one."""
+    pretender = types.SimpleNamespace(asarray=binascii.crc32)
+    t = Tensor((2, 3), "i32")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pretender.asarray(t)
+        monkeypatch.setitem(sys.modules, "torch", pretender)
+        plain_bytes(t)
+        # A shape is asked for, or the answer is what it would be.
+        assert np.asarray(t).shape == t.shape
+        pretender.asarray(Tensor((6,), "f32"))
+        with pytest.raises(RuntimeWarning, match=r"torch\.from_dlpack"):
+            pretender.asarray(t)
+    for one in [t, frame, frame.tensor]:
+        with pytest.warns(RuntimeWarning, match=r"torch\.from_dlpack"):
+            assert pretender.asarray(one) == binascii.crc32(bytes(one))

@@ -2,8 +2,10 @@
 
 import array
 import gc
+import hashlib
 import subprocess
 import sys
+import warnings
 import weakref
 
 import pytest
@@ -76,6 +78,49 @@ def test_both_write_into_one_memory(memory):
         assert view[1, 2] == 7
         view[0, 0] = 5
     assert (x[0, 0], y.tolist()) == (5, [[5, 0], [0, 7]])
+
+
+@pytest.mark.filterwarnings("ignore:The given buffer is not writable")
+def test_asarray_warns_of_what_it_makes(tmp_path):
+    """torch asks for bytes without a shape, as files do, before it asks for anything else."""
+    t = Tensor((2, 3), "i32")
+    with t.map() as view:
+        view[1, 2] = 7
+    with pytest.warns(RuntimeWarning, match=r"torch\.from_dlpack"):
+        x = torch.asarray(t)
+    if tuple(x.shape) == t.shape:
+        pytest.fail("this torch asks for the shape: the warning can go")
+    assert (tuple(x.shape), x.dtype, x.data_ptr()) == ((6,), torch.float32, address(t))
+    assert torch.from_dlpack(t).tolist() == [[0, 0, 0], [0, 0, 7]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises((RuntimeError, RuntimeWarning)):
+            torch.asarray(t)
+    # What is read-only is asked for twice, the second time with an error pending.
+    with tenure.Publisher("cam", (2, 2), "u8", directory=tmp_path) as publisher:
+        subscriber = tenure.subscribe("cam", directory=tmp_path)
+        with publisher.frame() as view:
+            view[1, 1] = 9
+        frame = subscriber.next(5)
+        for one in [frame, frame.tensor]:
+            with pytest.warns(RuntimeWarning, match=r"torch\.from_dlpack"):
+                assert torch.asarray(one, dtype=torch.uint8).tolist() == [0, 0, 0, 9]
+
+
+def test_bytes_are_given_without_a_warning(tmp_path):
+    t = Tensor((2, 3), "i32")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.asarray is not None
+        in_a_file(t, tmp_path / "bytes")
+
+
+def in_a_file(t, path):
+    path.write_bytes(t)
+    with open(path, "r+b") as file:
+        assert file.readinto(t) == file.write(t) == t.nbytes == len(bytes(t))
+    assert hashlib.sha256(bytes(t)).digest() == hashlib.sha256(memoryview(t).cast("B")).digest()
+    assert torch.frombuffer(t, dtype=torch.int32).tolist() == [0] * t.size
 
 
 def test_elements_as_torch_lays_them_out():

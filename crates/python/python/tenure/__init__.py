@@ -10,7 +10,9 @@ Tensor(shape=(), dtype='f32', memory='shm')
 numpy, torch, jax and others take tensors by DLPack (`numpy.from_dlpack(t)`) or by the buffer
 protocol (`numpy.asarray(t)`), and give theirs to `tenure.from_dlpack`, without a copy. For torch
 that is `torch.from_dlpack(t)`: `torch.asarray` takes the bytes of everything that has a buffer, and
-makes a flat row of float32 of them, whatever their shape and type are.
+makes a flat row of float32 of them, whatever their shape and type are. It asks for them as
+`file.write` does, so that it cannot be refused: where a function that names `asarray` does so, there is
+a RuntimeWarning.
 
 `tenure.devices()` lists GPUs, `tenure.open_device("vulkan:0")` opens one, and `t.to("vulkan:0")`
 copies a tensor there.

@@ -10,9 +10,10 @@ use tenure::files::{self, Format};
 use tenure::image::codec::{decode, encode_jpeg, encode_png};
 use tenure::image::{Convert, ImageProcessor};
 use tenure::memory::{Pool, Request, kind, share};
+use tenure::stream::recording::{Recorder, Recording};
 use tenure::stream::{Meta, Publisher, Spec, Subscriber, list_in, stat_in};
 use tenure::{
-    DType, DynTensor, PixelFormat, Quantization, Sharing, Tensor, TensorDyn, TensorMemory,
+    DType, DynTensor, PixelFormat, Quantization, Region, Sharing, Tensor, TensorDyn, TensorMemory,
 };
 
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
@@ -41,7 +42,10 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     messages,
     copies,
     dlpack,
+    receiving,
+    views,
     streams,
+    recordings,
     safetensors,
     gguf,
     npy,
@@ -170,6 +174,74 @@ fn streams() -> Box<dyn FnOnce() -> Outcome> {
         publisher.publish_copy(&heap, Meta::new())?;
         assert_eq!(list_in(path)?.len(), 1);
         assert_eq!(stat_in(path, "oom")?.name, "oom");
+        Ok(())
+    })
+}
+
+/// Tensors that others sent, and what is done with them at once.
+fn receiving() -> Box<dyn FnOnce() -> Outcome> {
+    let numbers = Tensor::<u8>::new(&[BYTES], Some(TensorMemory::Shm), None).unwrap();
+    let memory = Some(TensorMemory::Shm);
+    let image = TensorDyn::image(320, 240, PixelFormat::Nv12, DType::U8, memory, None).unwrap();
+    Box::new(move || {
+        let (here, there) = UnixStream::pair()?;
+        tenure::send(&here, &numbers, Sharing::ReadWrite)?;
+        tenure::send(&here, &image, Sharing::ReadOnly)?;
+        let received = tenure::receive(&there)?;
+        assert_eq!(received.to(Some(TensorMemory::Mem))?.len(), BYTES);
+        let frame = tenure::receive(&there)?;
+        assert_eq!(frame.format(), Some(PixelFormat::Nv12));
+        let mut flat = Vec::new();
+        flat.try_reserve_exact(frame.flat_bytes())?;
+        flat.resize(frame.flat_bytes(), 0);
+        frame.copy_to_flat(&mut flat)?;
+        Ok(())
+    })
+}
+
+/// Every kind of view, and copies of some.
+fn views() -> Box<dyn FnOnce() -> Outcome> {
+    let memory = Some(TensorMemory::Mem);
+    let tensor = Tensor::<u16>::new(&[4, 1, 200, 300], memory, None).unwrap();
+    let image = picture();
+    Box::new(move || {
+        let heap = Some(TensorMemory::Mem);
+        let batch = tensor.batch(2)?.squeeze(0)?;
+        let turned = batch.permute(&[1, 0])?;
+        assert_eq!(turned.to(heap)?.shape(), [300, 200]);
+        assert_eq!(turned.map_strided_read()?.shape(), [300, 200]);
+        let rows = batch.slice(0, 10..190)?.index(0, 3)?.unsqueeze(0)?;
+        assert_eq!(rows.broadcast_to(&[180, 300])?.to(heap)?.len(), 180 * 300);
+        assert_eq!(batch.reshape(&[60_000])?.len(), 60_000);
+        let region = image.view(Region::new(10, 10, 200, 200))?;
+        assert_eq!(region.to(heap)?.width(), Some(200));
+        Ok(())
+    })
+}
+
+/// A recording of frames, made and read.
+fn recordings() -> Box<dyn FnOnce() -> Outcome> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_owned();
+    let spec = Spec::tensor(DType::U8, &[BYTES]).unwrap();
+    let builder = Publisher::builder("kept").directory(&path).spec(spec);
+    let mut publisher = builder.open().unwrap();
+    let mut subscriber = Subscriber::builder("kept").directory(&path).open().unwrap();
+    let slot = publisher.claim().unwrap();
+    slot.typed::<u8>().unwrap().fill(7).unwrap();
+    slot.publish(Meta::new().blob(&[1; 12 << 10])).unwrap();
+    let frame = subscriber.next(Duration::from_secs(20)).unwrap().unwrap();
+    Box::new(move || {
+        let folder = path.join("folder");
+        let mut recorder = Recorder::create(&folder)?;
+        assert_eq!(recorder.add(&frame)?, BYTES as u64);
+        assert_eq!(recorder.add(&frame)?, BYTES as u64);
+        let mut recording = Recording::open(&folder)?;
+        assert_eq!(recording.check(|| false)?, 2);
+        let entry = recording.next()?.ok_or("no frame is in it")?;
+        let tensor = Tensor::<u8>::new(&[BYTES], Some(TensorMemory::Mem), None)?.to_dyn();
+        recording.read(&entry, &tensor)?;
+        drop((subscriber, publisher, directory));
         Ok(())
     })
 }
