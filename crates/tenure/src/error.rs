@@ -160,9 +160,9 @@ told!(crate::models::Error, remedy, os_error);
 told!(crate::files::Error, remedy, os_error);
 #[cfg(feature = "image")]
 told!(crate::image::Error, remedy, os_error);
-#[cfg(feature = "gpu")]
+#[cfg(all(feature = "gpu", any(target_os = "linux", target_os = "android")))]
 told!(crate::gpu::Missing);
-#[cfg(feature = "gpu")]
+#[cfg(all(feature = "gpu", any(target_os = "linux", target_os = "android")))]
 told!(crate::gpu::BadIpc);
 #[cfg(all(feature = "camera", any(target_os = "linux", target_os = "android")))]
 told!(crate::camera::Error, remedy, os_error);

@@ -28,7 +28,7 @@ fn errors_are_small() {
         small::<tenure::realize::RealizeError>();
         small::<tenure::realize::ReplayError>();
     }
-    #[cfg(feature = "gpu")]
+    #[cfg(all(feature = "gpu", target_os = "linux"))]
     small::<tenure::gpu::BadIpc>();
     #[cfg(all(feature = "stream", target_os = "linux"))]
     small::<tenure::stream::Error>();
