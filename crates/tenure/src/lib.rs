@@ -101,3 +101,30 @@ pub use tenure_memory::{
 pub use half;
 #[cfg(feature = "ndarray")]
 pub use ndarray;
+
+/// The programs of the README and the guide, compiled and run as those of this documentation are.
+#[cfg(all(
+    doctest,
+    feature = "codecs",
+    feature = "files",
+    feature = "models",
+    feature = "ndarray",
+    feature = "stream",
+    feature = "vulkan"
+))]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/guide/devices.md")]
+    struct Devices;
+    #[doc = include_str!("../../../docs/guide/files.md")]
+    struct Files;
+    #[doc = include_str!("../../../docs/guide/images.md")]
+    struct Images;
+    #[doc = include_str!("../../../docs/guide/models.md")]
+    struct Models;
+    #[doc = include_str!("../../../docs/guide/rust.md")]
+    struct Rust;
+    #[doc = include_str!("../../../docs/guide/streams.md")]
+    struct Streams;
+}
