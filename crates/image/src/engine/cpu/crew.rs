@@ -22,6 +22,9 @@ type Panicked = Mutex<Option<Box<dyn Any + Send>>>;
 /// How long a thread looks around before it sleeps: about what falling asleep and waking up take.
 const AWAKE: Duration = Duration::from_micros(if cfg!(miri) { 0 } else { 100 });
 
+/// How long a new crew waits for its threads to begin, which takes far less if they ever do.
+const BEGINNING: Duration = Duration::from_secs(2);
+
 #[derive(Debug)]
 pub(crate) struct Crew {
     shared: Arc<Shared>,
@@ -79,12 +82,17 @@ impl Crew {
             })?;
             crew.helpers.push(helper);
         }
-        // A thread allocates when it begins, which should not fall into somebody's steady state.
-        let mut now = crew.shared.now();
-        while now.alive < crew.helpers.len() {
-            now = crew.shared.ended.wait(now).unwrap_or_else(PoisonError::into_inner);
-        }
-        drop(now);
+        // A thread allocates when it begins, which should not fall into somebody's steady state. Not
+        // waited for without end: in a forked process a thread never begins if another thread of the
+        // parent was just beginning, because the standard library's lock for that stays taken. Work
+        // needs no helper, so those that come late or never are only missed.
+        let all = crew.helpers.len();
+        let began = crew
+            .shared
+            .ended
+            .wait_timeout_while(crew.shared.now(), BEGINNING, |now| now.alive < all)
+            .unwrap_or_else(PoisonError::into_inner);
+        drop(began);
         Ok(crew)
     }
 
@@ -139,8 +147,13 @@ impl Drop for Crew {
         }
         let now = self.shared.now();
         self.shared.over.store(true, Ordering::Relaxed);
+        let all_began = now.alive == self.helpers.len();
         drop(now);
         self.shared.begun.notify_all();
+        if !all_began {
+            // One that never begins never ends; one that begins late ends at once, by itself.
+            return self.helpers.drain(..).for_each(std::mem::forget);
+        }
         for helper in self.helpers.drain(..) {
             // Helpers catch what they call.
             let _ = helper.join();
