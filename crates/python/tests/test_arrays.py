@@ -41,13 +41,13 @@ def test_types_of_the_other_byte_order_are_refused():
 
 
 def test_types_of_this_byte_order():
-    for word, dtype in [("f4", "f32"), ("u2", "u16"), ("i8", "i64"), ("b1", "bool"), ("f2", "f16")]:
+    for word, dtype in [("f4", "f32"), ("u2", "u16"), ("i8", "i64"), ("b1", "bool"), ("f2", "f16"), ("c8", "complex64")]:
         assert Tensor((1,), np.dtype(word)).dtype == dtype
         assert Tensor((1,), NATIVE + word).dtype == Tensor((1,), f"={word}").dtype == dtype
         assert Tensor((1,), np.dtype(NATIVE + word)).dtype == dtype
     # A byte has no order.
     assert Tensor((1,), "|u1").dtype == Tensor((1,), np.dtype(">u1")).dtype == "u8"
-    for wrong in [f"{NATIVE}f3", "<", ">", "|", "=", f"{NATIVE}U4", f"{NATIVE}c8", "\0", "\ud800"]:
+    for wrong in [f"{NATIVE}f3", "<", ">", "|", "=", f"{NATIVE}U4", f"{NATIVE}c32", "\0", "\ud800"]:
         with pytest.raises((ValueError, UnicodeError)):
             Tensor((1,), wrong)
 

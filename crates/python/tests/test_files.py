@@ -134,7 +134,7 @@ def test_complex_arrays_of_numpy(tmp_path, word):
     array = np.arange(6).reshape(2, 3).astype(word) * (1 - 2j)
     np.save(tmp_path / "c.npy", array)
     np.savez(tmp_path / "c.npz", c=array, other=array.astype(array.dtype.newbyteorder()))
-    assert (np.from_dlpack(tenure.open(tmp_path / "c.npy")["data"]) == array).all()
+    assert (np.from_dlpack(tenure.open(tmp_path / "c.npy")["c"]) == array).all()
     loaded = tenure.open(tmp_path / "c.npz").load()
     assert all((np.from_dlpack(loaded[name]) == array).all() for name in ["c", "other"])
 
