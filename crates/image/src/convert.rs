@@ -14,7 +14,9 @@ use crate::{Error, Normalize, Result};
 /// destination, converted in colour, normalised and stored.
 ///
 /// Made as all options of this library are: from `new()`, by methods named after what they set, each
-/// of which takes the description and gives it back. `get_…` tells what is set.
+/// of which takes the description and gives it back. `get_…` tells what is set. The methods are not
+/// called `with_…`: a description of one conversion sets four or five of them, and builders of
+/// tensors, publishers and processors have the same short names.
 ///
 /// ```
 /// use tenure_image::{Convert, Filter, Fit, Normalize};

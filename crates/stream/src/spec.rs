@@ -44,6 +44,9 @@ impl Spec {
     /// An image of bytes with the smallest row stride, in every memory. For frames that GPUs import
     /// give [`Spec::image_of`] the stride of [`ImageLayout::importable_stride`].
     ///
+    /// Width and height come before the format, as in [`Tensor::image`](tenure_tensor::Tensor::image)
+    /// and everywhere else: a format between two numbers of one meaning is easily put elsewhere.
+    ///
     /// # Errors
     /// If the size is zero or too large.
     pub fn image(width: usize, height: usize, format: PixelFormat) -> Result<Spec> {

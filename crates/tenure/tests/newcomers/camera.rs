@@ -4,7 +4,7 @@ use tenure::camera::Camera;
 use tenure::image::{Convert, Fit, ImageProcessor, Normalize};
 use tenure::{PixelFormat, Tensor};
 
-pub(crate) fn camera(path: &str) -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn camera(path: &str) -> tenure::Result<()> {
     let mut camera = Camera::open(path)?;
     camera.negotiate(tenure::camera::Wanted::pixels(PixelFormat::Nv12).size(1280, 720))?;
     let processor = ImageProcessor::new()?;
@@ -14,7 +14,7 @@ pub(crate) fn camera(path: &str) -> Result<(), Box<dyn std::error::Error>> {
         let frame = frame?;
         processor.convert(&frame, &input, &how)?;
         let m = input.map_read()?;
-        println!("{} {}", frame.sequence(), m.as_slice()[0]);
+        println!("{} {}", frame.sequence(), m[0]);
     }
     Ok(())
 }

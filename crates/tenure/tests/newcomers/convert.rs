@@ -8,7 +8,7 @@ use std::path::Path;
 use tenure::image::{Convert, Fit, ImageProcessor, Normalize, codec};
 use tenure::{PixelFormat, Tensor};
 
-pub(crate) fn convert(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn convert(path: &Path) -> tenure::Result<()> {
     let src = Tensor::<u8>::image(320, 200, PixelFormat::Rgb, None, None)?;
     src.fill(200)?;
     codec::save(path, &src)?;
@@ -20,6 +20,6 @@ pub(crate) fn convert(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
         p.convert(&pic, &batch.batch(i)?, &how)?;
     }
     let expected = (200.0 / 255.0 - 0.485) / 0.229;
-    assert!((batch.batch(1)?.map_read()?.as_slice()[0] - expected).abs() < 0.01);
+    assert!((batch.batch(1)?.map_read()?[0] - expected).abs() < 0.01);
     Ok(())
 }

@@ -15,7 +15,7 @@ pub(crate) fn stream(name: &str) -> Result<(), Box<dyn std::error::Error>> {
         let mut s = Subscriber::open(&subscribed)?;
         for frame in s.frames().take(3) {
             let frame = frame?;
-            println!("{} {}", frame.sequence(), frame.map_read()?.as_slice()[0]);
+            println!("{} {}", frame.sequence(), frame.map_read()?[0]);
         }
         Ok(())
     });
