@@ -324,7 +324,7 @@ fn check_description(description: &Description, bytes: u64) -> Result<usize, Fau
     if bytes != expected as u64 {
         return Err(Fault::Bytes { found: bytes, expected: expected as u64 });
     }
-    dense::spec(description).map_err(impossible)?;
+    let _ = dense::spec(description).map_err(impossible)?;
     Ok(expected)
 }
 
