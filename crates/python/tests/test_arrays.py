@@ -47,7 +47,7 @@ def test_types_of_this_byte_order():
         assert Tensor((1,), np.dtype(NATIVE + word)).dtype == dtype
     # A byte has no order.
     assert Tensor((1,), "|u1").dtype == Tensor((1,), np.dtype(">u1")).dtype == "u8"
-    for wrong in [f"{NATIVE}f3", "<", ">", "|", "=", f"{NATIVE}U4", f"{NATIVE}c8", "\0", "\ud800"]:
+    for wrong in [f"{NATIVE}f3", "<", ">", "|", "=", f"{NATIVE}U4", f"{NATIVE}c4", "\0", "\ud800"]:
         with pytest.raises((ValueError, UnicodeError)):
             Tensor((1,), wrong)
 
