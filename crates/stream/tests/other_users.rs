@@ -18,6 +18,8 @@ use tenure_stream::{Error, Publisher, Subscriber, list_in};
 mod child;
 #[path = "../../memory/tests/common/fork.rs"]
 mod fork;
+#[path = "common/pipe.rs"]
+mod pipe;
 #[path = "common/raw.rs"]
 mod raw;
 #[path = "common/stage.rs"]
@@ -239,6 +241,38 @@ fn whoever_stands_at_the_door_keeps_nobody_of_another_user_out() {
             Subscriber::builder("s").directory(&directory).open().unwrap();
         }
         drop(attackers);
+    });
+}
+
+#[test]
+fn one_user_leaves_pipelines_of_others_a_place() {
+    alone("one_user_leaves_pipelines_of_others_a_place", || {
+        let stage = Stage::new();
+        let path = directory(&stage, "pipes", 0, 0o755).join("gst");
+        // Before there are threads. Of the producer's group, and so let in.
+        let there = path.clone();
+        let attacker = Attacker(start_as(NOBODY, 0, move || {
+            until_there(&there);
+            let all = [(); 8].map(|()| std::os::unix::net::UnixStream::connect(&there).unwrap());
+            std::thread::sleep(SOON);
+            drop(all);
+            0
+        }));
+        let _publisher = pipe::camera(&stage, pipe::grey());
+        let builder = Listener::builder("cam").directory(stage.path()).clients(4);
+        let mut listener = builder.open(&path).unwrap();
+        until("the attacker came", || {
+            listener.step(Duration::from_millis(10)).unwrap();
+            let figures = listener.figures();
+            figures.came + figures.refused == 8
+        });
+        assert_eq!((listener.figures().came, listener.figures().clients), (2, 2));
+        let own = [(); 2].map(|()| std::os::unix::net::UnixStream::connect(&path).unwrap());
+        until("both came", || {
+            listener.step(Duration::from_millis(10)).unwrap();
+            listener.figures().clients == 4
+        });
+        drop((own, attacker));
     });
 }
 
