@@ -361,19 +361,24 @@ impl Tensor {
         capsule::exchange(py, &exchange::TABLE).map(Bound::unbind)
     }
 
-    /// Address and layout for numpy and others, valid for as long as this object lives.
+    /// Address and layout for numpy and others, valid for as long as this object lives, which the
+    /// dictionary keeps.
     #[getter]
-    fn __array_interface__<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
+    fn __array_interface__<'py>(slf: &Bound<'py, Self>) -> Answer<Bound<'py, PyDict>> {
+        let (py, this) = (slf.py(), slf.get());
         // Also for an address that was given before.
-        pending::settle(py, &self.tensor, true, None)?;
-        let shown = match self.addressed.get() {
+        pending::settle(py, &this.tensor, true, None)?;
+        let shown = match this.addressed.get() {
             Some(shown) => shown,
             None => {
-                let shown = Shown::anything(py, &self.tensor, false, None)?;
-                self.addressed.get_or_init(|| shown)
+                let shown = Shown::anything(py, &this.tensor, false, None)?;
+                this.addressed.get_or_init(|| shown)
             }
         };
-        interface::describe(py, &self.tensor, shown)
+        let described = interface::describe(py, &this.tensor, shown)?;
+        // Whoever passes the dictionary on under another object has no other hold on the memory.
+        described.set_item("owner", slf)?;
+        Ok(described)
     }
 
     /// # Safety

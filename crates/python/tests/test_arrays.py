@@ -198,3 +198,28 @@ def test_code_that_names_asarray_is_warned_of_torch(monkeypatch, frame):
     for one in [t, frame, frame.tensor]:
         with pytest.warns(RuntimeWarning, match=r"torch\.from_dlpack"):
             assert pretender.asarray(one) == binascii.crc32(bytes(one))
+
+
+class Passed:
+    """Passes the words of a tensor on, and nothing else."""
+
+    def __init__(self, tensor):
+        self.__array_interface__ = tensor.__array_interface__
+
+
+def test_the_words_of_a_tensor_keep_its_memory():
+    array = np.asarray(Passed(Tensor((1 << 20,), "u8", "shm")))
+    array[:] = 7
+    assert int(array.sum()) == 7 << 20
+
+
+def test_arrays_of_passed_words_stay_behind_when_published(tmp_path):
+    with Publisher("passed", (4,), "u8", directory=tmp_path) as publisher:
+        with tenure.subscribe("passed", directory=tmp_path) as subscriber:
+            slot = publisher.frame()
+            with slot:
+                array = np.asarray(Passed(slot.tensor))
+                array[:] = 1
+            frame = subscriber.next(60)
+            array[:] = 9
+            assert frame.tensor.tobytes() == bytes([1, 1, 1, 1])

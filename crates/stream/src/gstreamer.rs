@@ -200,9 +200,13 @@ impl Listener {
                     return;
                 }
             };
-            let allowed = peer(&socket).is_ok_and(|peer| socket::is_familiar(&socket, &peer));
-            let mut client = Client::new(socket);
-            if !allowed || self.clients.len() >= self.most || client.prepare().is_err() {
+            let known = peer(&socket).ok().filter(|peer| socket::is_familiar(&socket, peer));
+            let Some(peer) = known.filter(|peer| self.has_room_for(peer.uid)) else {
+                self.figures.refused += 1;
+                continue;
+            };
+            let mut client = Client::new(socket, peer.uid);
+            if client.prepare().is_err() {
                 self.figures.refused += 1;
                 continue;
             }
@@ -210,6 +214,15 @@ impl Listener {
             self.clients.push(client);
             self.inform(self.clients.len() - 1);
         }
+    }
+
+    /// Whether one more of this user is let in. Other users have half of the places each, so that
+    /// none of them keeps everybody else out.
+    fn has_room_for(&self, uid: u32) -> bool {
+        let theirs = self.clients.iter().filter(|client| client.uid == uid).count();
+        let foreign = uid != rustix::process::geteuid().as_raw();
+        let share = if foreign { self.most.div_ceil(2) } else { self.most };
+        self.clients.len() < self.most && theirs < share
     }
 
     /// Looks for a producer after the last one has gone.

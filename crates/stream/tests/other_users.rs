@@ -3,10 +3,13 @@
 #![expect(unsafe_code, reason = "becoming another user")]
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use rustix::process::{Pid, Signal, kill_process};
 use tenure_stream::gstreamer::Listener;
 use tenure_stream::{Error, Publisher, Subscriber, list_in};
@@ -15,6 +18,10 @@ use tenure_stream::{Error, Publisher, Subscriber, list_in};
 mod child;
 #[path = "../../memory/tests/common/fork.rs"]
 mod fork;
+#[path = "common/pipe.rs"]
+mod pipe;
+#[path = "common/raw.rs"]
+mod raw;
 #[path = "common/stage.rs"]
 mod stage;
 
@@ -200,6 +207,72 @@ fn producers_that_are_not_trusted_are_not_listened_to() {
             assert!(matches!(&refused, Error::Directory { .. }), "{refused}");
             assert!(refused.to_string().contains("belongs to user 65534"), "{refused}");
         }
+    });
+}
+
+/// Connects without a word, again whenever the connection ends.
+fn stand_at_the_door(directory: &Path) -> i32 {
+    let silent = |socket: &OwnedFd| {
+        recv(socket, &mut [0; 1], RecvFlags::DONTWAIT).is_err_and(|errno| errno == Errno::AGAIN)
+    };
+    let mut standing: Vec<OwnedFd> = vec![];
+    loop {
+        standing.retain(silent);
+        while standing.len() < 32 {
+            standing.push(raw::connected(directory, "s"));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn whoever_stands_at_the_door_keeps_nobody_of_another_user_out() {
+    alone("whoever_stands_at_the_door_keeps_nobody_of_another_user_out", || {
+        let stage = Stage::new();
+        let directory = directory(&stage, "streams", 0, 0o755);
+        let builder = Publisher::builder("s").directory(&directory).spec(words_spec(8));
+        let _publisher = builder.allow(|_| true).open().unwrap();
+        let attackers = [(); 4].map(|()| {
+            let there = directory.clone();
+            Attacker(start_as(NOBODY, NOBODY, move || stand_at_the_door(&there)))
+        });
+        std::thread::sleep(Duration::from_millis(300));
+        for _ in 0..100 {
+            Subscriber::builder("s").directory(&directory).open().unwrap();
+        }
+        drop(attackers);
+    });
+}
+
+#[test]
+fn one_user_leaves_pipelines_of_others_a_place() {
+    alone("one_user_leaves_pipelines_of_others_a_place", || {
+        let stage = Stage::new();
+        let path = directory(&stage, "pipes", 0, 0o755).join("gst");
+        // Before there are threads. Of the producer's group, and so let in.
+        let there = path.clone();
+        let attacker = Attacker(start_as(NOBODY, 0, move || {
+            until_there(&there);
+            let all = [(); 8].map(|()| std::os::unix::net::UnixStream::connect(&there).unwrap());
+            std::thread::sleep(SOON);
+            drop(all);
+            0
+        }));
+        let _publisher = pipe::camera(&stage, pipe::grey());
+        let builder = Listener::builder("cam").directory(stage.path()).clients(4);
+        let mut listener = builder.open(&path).unwrap();
+        until("the attacker came", || {
+            listener.step(Duration::from_millis(10)).unwrap();
+            let figures = listener.figures();
+            figures.came + figures.refused == 8
+        });
+        assert_eq!((listener.figures().came, listener.figures().clients), (2, 2));
+        let own = [(); 2].map(|()| std::os::unix::net::UnixStream::connect(&path).unwrap());
+        until("both came", || {
+            listener.step(Duration::from_millis(10)).unwrap();
+            listener.figures().clients == 4
+        });
+        drop((own, attacker));
     });
 }
 

@@ -21,6 +21,8 @@ const MOUTHFUL: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Client {
     socket: UnixStream,
+    /// Whose it is.
+    pub(super) uid: u32,
     held: HashMap<u64, Arc<Frame>>,
     incoming: Incoming,
     /// Whether it knows what frames look like now.
@@ -37,8 +39,8 @@ pub(super) enum Gone {
 }
 
 impl Client {
-    pub(super) fn new(socket: UnixStream) -> Client {
-        Client { socket, held: HashMap::new(), incoming: Incoming::default(), informed: false }
+    pub(super) fn new(socket: UnixStream, uid: u32) -> Client {
+        Client { socket, uid, held: HashMap::new(), incoming: Incoming::default(), informed: false }
     }
 
     /// Nothing waits for it.

@@ -4,6 +4,7 @@
 //! give back is read when the publisher needs it, which saves it a wake-up for every frame. Only
 //! while a stream lends memory of the user's are releases noticed at once.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -203,6 +204,17 @@ impl Door {
     }
 }
 
+/// Who has to go where too many wait: of the user that has most of them, and of that user's process
+/// that has most, whoever came first. One user can so keep no other out, with whatever processes.
+fn crowding(waiting: &HashMap<u64, Waiting>) -> Option<u64> {
+    let rank = |number: u64, of: &Peer| {
+        let user = waiting.values().filter(|one| one.peer.uid == of.uid);
+        let process = user.clone().filter(|one| one.peer.pid == of.pid).count();
+        (user.count(), process, Reverse(number))
+    };
+    waiting.iter().max_by_key(|(number, one)| rank(**number, &one.peer)).map(|(number, _)| *number)
+}
+
 /// What a policy says. One that panics says no: the thread that serves everybody goes on.
 fn asked(policy: &Policy, peer: &Peer) -> bool {
     panic::catch_unwind(AssertUnwindSafe(|| policy(peer))).unwrap_or(false)
@@ -351,13 +363,18 @@ impl Shared {
             return refuse(&socket, reason);
         }
         let mut waiting = locked(&self.door.waiting);
-        if waiting.len() >= MOST_WAITING {
-            return refuse(&socket, format!("{MOST_WAITING} others wait to be let in"));
-        }
         let same = |one: &&Waiting| (one.peer.pid, one.peer.uid) == (peer.pid, peer.uid);
         if waiting.values().filter(same).count() >= MOST_WAITING_EACH {
             let reason = format!("{MOST_WAITING_EACH} others of this process wait to be let in");
             return refuse(&socket, reason);
+        }
+        if waiting.len() >= MOST_WAITING
+            && let Some(number) = crowding(&waiting)
+        {
+            drop(waiting);
+            // Now or never.
+            self.hear_waiting(number);
+            waiting = locked(&self.door.waiting);
         }
         let number = {
             let mut next = locked(&self.door.next);
@@ -377,7 +394,9 @@ impl Shared {
             return;
         };
         let mut packet = [0; 64];
-        let Ok(received) = socket::receive(socket.as_fd(), &mut packet, false) else { return };
+        let Ok(received) = socket::receive(socket.as_fd(), &mut packet, false) else {
+            return refuse(&socket, format!("it said nothing while {MOST_WAITING} waited"));
+        };
         // Known by its number as a consumer from now on.
         let _ = epoll::delete(&*self.door.epoll, &socket);
         if received.len == 0 || received.fault.is_some() || !received.descriptors.is_empty() {
