@@ -53,7 +53,9 @@ fn they_are_aligned_as_their_parts() {
         TensorDyn::from_buffer(bytes.buffer().slice(start..start + 16).unwrap(), layout)
     };
     assert!(over(4, DType::Complex64).is_ok() && over(8, DType::Complex128).is_ok());
-    assert!(over(2, DType::Complex64).is_err() && over(4, DType::Complex128).is_err());
+    assert!(over(2, DType::Complex64).is_err());
+    // 32-bit x86 aligns numbers of 64 bits to four bytes.
+    assert_eq!(over(4, DType::Complex128).is_err(), align_of::<f64>() > 4);
     let odd = over(4, DType::Complex64).unwrap().typed::<Complex<f32>>().unwrap();
     odd.map().unwrap()[0] = Complex::new(1.0, 2.0);
 }
