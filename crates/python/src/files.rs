@@ -1,10 +1,11 @@
 //! Tensors on disk: `open`, `save`, and the file that is open.
 
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::exceptions::{PyKeyError, PyRuntimeWarning, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString};
 use tenure::files::safetensors::{self, Save};
@@ -86,6 +87,22 @@ pub(crate) fn save(
     })
 }
 
+impl File {
+    /// A load of all tensors that are not all members says so.
+    fn warn_of_what_is_left_out(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(first) = self.0.refused().first() else { return Ok(()) };
+        let text = format!(
+            "{}: left out {} of its members, which cannot be tensors: `{}`: {}; see check()",
+            self.0.path().display(),
+            self.0.refused().len(),
+            first.name,
+            first.why
+        );
+        let text = CString::new(text).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)
+    }
+}
+
 #[pymethods]
 impl File {
     /// The path it was opened with.
@@ -136,7 +153,7 @@ impl File {
     /// Brings tensors into memory, all in one buffer, at the speed of the disk: a dictionary of
     /// names and tensors.
     ///
-    /// names: which; all of them if None.
+    /// names: which; all of them if None. A RuntimeWarning tells of members that cannot be tensors.
     /// memory: into which, as for Tensor.to: a device or a pool too.
     /// threads: how many read.
     /// progress: called with the bytes that are there and the bytes of all; False ends it.
@@ -183,8 +200,12 @@ impl File {
         if let Some(error) = raised {
             return Err(error.into());
         }
+        let loaded = loaded?;
+        if names.is_none() {
+            self.warn_of_what_is_left_out(py)?;
+        }
         let tensors = PyDict::new(py);
-        for (name, tensor) in loaded?.into_tensors() {
+        for (name, tensor) in loaded.into_tensors() {
             tensors.set_item(name, Py::new(py, Tensor::new(tensor))?)?;
         }
         Ok(tensors)

@@ -122,6 +122,9 @@ def test_members_that_no_tensor_can_be_made_of_say_why(tmp_path):
         for ask in [lambda name=name: file[name], lambda name=name: file.load([name])]:
             with pytest.raises(ValueError, match=f"`{name}`.*{why}"):
                 ask()
+    with pytest.warns(RuntimeWarning, match="left out 2 of its members"):
+        assert list(file.load()) == ["numbers"]
+    assert list(file.load(["numbers"])) == ["numbers"]
     with pytest.raises(KeyError):
         file["nothing"]
     np.save(tmp_path / "c.npy", complexes)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tenure::files::{self, TensorFile};
 
-use crate::page::{DIM, Mark, PLAIN, Page};
+use crate::page::{DIM, Mark, PLAIN, Page, columns};
 use crate::units;
 
 /// Columns of the name of a way, of a time and of a rate.
@@ -21,9 +21,18 @@ pub(super) struct Loaded {
     bytes: u64,
     /// Bytes that were read past the system's cache.
     direct_bytes: u64,
+    /// Members of the file that cannot be tensors, with the reason.
+    pub(super) left_out: Vec<LeftOut>,
     memory: Option<&'static str>,
     seconds: f64,
     gb_per_s: f64,
+}
+
+/// A member of the file that cannot be a tensor.
+#[derive(Debug, Serialize)]
+pub(super) struct LeftOut {
+    pub(super) name: String,
+    pub(super) why: String,
 }
 
 impl Loaded {
@@ -34,6 +43,11 @@ impl Loaded {
             tensors: loaded.tensors().len(),
             bytes: loaded.bytes(),
             direct_bytes: loaded.direct_bytes(),
+            left_out: file
+                .refused()
+                .iter()
+                .map(|one| LeftOut { name: one.name.clone(), why: one.why.clone() })
+                .collect(),
             memory: first.map(|(_, tensor)| tensor.memory().name()),
             seconds,
             gb_per_s: rate(loaded.bytes(), seconds),
@@ -142,6 +156,12 @@ pub(super) fn loaded(report: &Loaded, width: usize) -> String {
     row("time", &format!("{}, {gb_per_s:.2} GB/s", units::time(seconds * 1e9)));
     let past = units::bytes(*direct_bytes);
     row("cache", &format!("{past} were read past the system's cache"));
+    if !report.left_out.is_empty() {
+        page.heading("Left out: no tensors", "");
+        for LeftOut { name, why } in &report.left_out {
+            page.row(Mark::No, &[(name, columns(name) + 2)], DIM, why);
+        }
+    }
     page.into_text()
 }
 

@@ -71,8 +71,10 @@ fn taken_names_are_passed_over_a_few_times() {
     let count = || next.replace(next.get() + 1);
     let hidden = |number| folder.path().join(format!(".{}-{number:016x}.part", process::id()));
     (0..3).for_each(|number| fs::write(hidden(number), "theirs").unwrap());
-    let (part, _file) = Part::create(&path, count).unwrap();
+    let (part, file) = Part::create(&path, count).unwrap();
     assert_eq!(part.0, hidden(3));
+    // Windows removes no file that is open.
+    drop(file);
     drop(part);
     assert!(!hidden(3).exists());
     // The same name each time: an end, and the file of the other one is still there.
