@@ -194,3 +194,26 @@ pub(super) fn comparison(report: &Comparison, width: usize) -> String {
     }
     page.into_text()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_that_are_left_out_are_listed() {
+        let report = |left_out| Loaded {
+            path: "a.npz".to_owned(),
+            tensors: 1,
+            bytes: 8,
+            direct_bytes: 0,
+            left_out,
+            memory: Some("mem"),
+            seconds: 1e-3,
+            gb_per_s: 0.01,
+        };
+        assert!(!loaded(&report(vec![]), 80).contains("Left out"));
+        let objects = LeftOut { name: "objects.npy".to_owned(), why: "elements `|O`".to_owned() };
+        let text = loaded(&report(vec![objects]), 80);
+        assert!(text.contains("objects.npy") && text.contains("elements `|O`"), "{text}");
+    }
+}
