@@ -36,6 +36,8 @@ use source::Source;
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut source = input::read(&options.file, &options.dim)?;
     one_lane(&source, options)?;
+    // Before the search listens to Ctrl-C: until then it ends the program.
+    let saved = options.keep.as_deref().map(resize::load).transpose()?;
     let mut search = progress::Search::new(options);
     let mut cut_short = false;
     let reordered = if options.reorder {
@@ -54,7 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut results = compare::compare(&source, &modes, &search)?;
     let alone = compare::alone(&source, &search)?;
     if options.keep.is_some() || !options.resize.is_empty() {
-        let saved = options.keep.as_deref();
+        let saved = options.keep.as_deref().zip(saved);
         results.add(&search, || {
             let kept = resize::kept(&before, &source.schedule, saved, &search)?;
             Ok((kept.plan, How::Kept { moved: kept.moved, anew: kept.anew }))
