@@ -48,9 +48,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     } else {
         None
     };
-    let before = source.schedule.clone();
+    // A second schedule only where there is one: of many buffers it takes more than planning them.
+    let mut before = None;
     if !options.resize.is_empty() {
-        source = Source::fixed(resize::resized(&before, &options.resize)?)?;
+        let resized = Source::fixed(resize::resized(&source.schedule, &options.resize)?)?;
+        before = Some(std::mem::replace(&mut source, resized).schedule);
     }
     let modes = compare::Wanted::new(&options.mode, &options.packer)?;
     let mut results = compare::compare(&source, &modes, &search)?;
@@ -58,7 +60,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if options.keep.is_some() || !options.resize.is_empty() {
         let saved = options.keep.as_deref().zip(saved);
         results.add(&search, || {
-            let kept = resize::kept(&before, &source.schedule, saved, &search)?;
+            let before = before.as_ref().unwrap_or(&source.schedule);
+            let kept = resize::kept(before, &source.schedule, saved, &search)?;
             Ok((kept.plan, How::Kept { moved: kept.moved, anew: kept.anew }))
         })?;
     }
