@@ -36,6 +36,8 @@ use source::Source;
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut source = input::read(&options.file, &options.dim)?;
     one_lane(&source, options)?;
+    // Before the search listens to Ctrl-C: until then it ends the program.
+    let saved = options.keep.as_deref().map(resize::load).transpose()?;
     let mut search = progress::Search::new(options);
     let mut cut_short = false;
     let reordered = if options.reorder {
@@ -46,17 +48,20 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     } else {
         None
     };
-    let before = source.schedule.clone();
+    // A second schedule only where there is one: of many buffers it takes more than planning them.
+    let mut before = None;
     if !options.resize.is_empty() {
-        source = Source::fixed(resize::resized(&before, &options.resize)?)?;
+        let resized = Source::fixed(resize::resized(&source.schedule, &options.resize)?)?;
+        before = Some(std::mem::replace(&mut source, resized).schedule);
     }
     let modes = compare::Wanted::new(&options.mode, &options.packer)?;
     let mut results = compare::compare(&source, &modes, &search)?;
     let alone = compare::alone(&source, &search)?;
     if options.keep.is_some() || !options.resize.is_empty() {
-        let saved = options.keep.as_deref();
+        let saved = options.keep.as_deref().zip(saved);
         results.add(&search, || {
-            let kept = resize::kept(&before, &source.schedule, saved, &search)?;
+            let before = before.as_ref().unwrap_or(&source.schedule);
+            let kept = resize::kept(before, &source.schedule, saved, &search)?;
             Ok((kept.plan, How::Kept { moved: kept.moved, anew: kept.anew }))
         })?;
     }

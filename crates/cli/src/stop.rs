@@ -1,7 +1,10 @@
 //! When a command that goes on for ever ends: Ctrl-C, SIGTERM, or its time is over.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -38,6 +41,28 @@ impl Stop {
     /// Whether it is over.
     pub(crate) fn is_over(&self) -> bool {
         self.asked.load(Ordering::Relaxed) || self.at.is_some_and(|at| Instant::now() >= at)
+    }
+
+    /// Does what may have to wait for another process, which may be stopped or hostile; `None` if it
+    /// is over before. A thread that waits then is left alone, and ends with the program.
+    pub(crate) fn unless_over<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<Option<T>> {
+        let (sender, receiver) = channel();
+        let work = move || drop(sender.send(work()));
+        let thread = thread::Builder::new().name("wait".to_owned()).spawn(work)?;
+        while !self.is_over() {
+            match receiver.recv_timeout(NAP) {
+                Ok(answer) => return Ok(Some(answer)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                    break;
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// Sleeps until then; says whether to go on.

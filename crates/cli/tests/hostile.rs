@@ -289,3 +289,40 @@ fn a_pipe_without_a_writer_is_ended_by_the_first_signal() {
         assert_eq!((errors.as_str(), code), ("", Some(0)), "{out}");
     }
 }
+
+/// A producer that is stopped, or never answers: the first signal ends whoever waits for it.
+#[test]
+fn a_producer_that_never_answers_is_left_by_the_first_signal() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("s")).unwrap();
+    let listener = raw::listener(&place.path("s"), "mute");
+    let (file, folder, socket) = (place.word("x.npy"), place.word("kept"), place.word("gst"));
+    let commands: [&[&str]; 4] = [
+        &["stream", "tap", "mute", "-o", &file, "--timeout", "3600"],
+        &["stream", "record", "mute", "-o", &folder],
+        &["stream", "gst", "mute", "--socket", &socket],
+        &["run", "stream:mute", "--name", "again"],
+    ];
+    for arguments in commands {
+        let running = place.start(&[arguments, &["--json"]].concat());
+        // It has said who it is, and waits.
+        let asked = raw::accept(&listener);
+        assert!(matches!(Request::decode(&raw::receive(&asked)), Ok(Request::Consume { .. })));
+        let began = Instant::now();
+        let (out, errors, code) = running.stop();
+        assert_eq!((errors.as_str(), code), ("", Some(0)), "{arguments:?}: {out}");
+        assert!(began.elapsed() < Duration::from_secs(15), "{arguments:?}: {:?}", began.elapsed());
+    }
+    assert!(!place.path("kept").exists() && !place.path("gst").exists());
+}
+
+/// How long `tap` waits is what it was told, and not what producers are given otherwise.
+#[test]
+fn a_tap_waits_for_a_producer_no_longer_than_it_was_told() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("s")).unwrap();
+    let _listener = raw::listener(&place.path("s"), "mute");
+    let file = place.word("x.npy");
+    let (_, errors, code) = place.run(&["stream", "tap", "mute", "-o", &file, "--timeout", "0.5"]);
+    assert!(code == Some(1) && errors.contains("did not answer within 500ms"), "{errors}");
+}

@@ -159,3 +159,27 @@ fn mistakes_name_the_place() {
     let (_, errors, _) = run(&["plan", &model("small_cnn.onnx")]);
     assert!(errors.contains("batch") && errors.contains("--dim"), "{errors}");
 }
+
+/// Of many buffers there is one schedule at a time: the planner's memory comes on top of that alone.
+#[test]
+#[cfg(target_os = "linux")]
+fn many_buffers_take_little_memory() {
+    const BUFFERS: u64 = 200_000;
+    let rows = (0..BUFFERS).map(|n| format!("{n},{n},{},{}\n", n + 1 + n % 50, 64 * (1 + n % 97)));
+    let text = "id,lower,upper,size\n".to_owned() + &rows.collect::<String>();
+    let (_folder, file) = with_file("many.csv", &text);
+    let arguments = ["plan", &file, "--mode", "arena", "--packer", "tlsf", "--json"];
+    let mut child = tenure(&arguments).stdout(std::process::Stdio::null()).spawn().unwrap();
+    // The system forgets it with the process: the last that is seen is close to it.
+    let (path, mut peak) = (format!("/proc/{}/status", child.id()), 0);
+    while child.try_wait().unwrap().is_none() {
+        let status = fs::read_to_string(&path).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let number = line.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        peak = peak.max(number.unwrap_or(0) << 10);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert!(child.wait().unwrap().success());
+    let each = (peak - (32 << 20)) / BUFFERS;
+    assert!((100..550).contains(&each), "{each} bytes a buffer");
+}

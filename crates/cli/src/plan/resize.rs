@@ -55,19 +55,23 @@ pub(super) fn resized(schedule: &Schedule, changes: &[Resize]) -> Result<Schedul
 pub(super) fn kept(
     before: &Schedule,
     changed: &Schedule,
-    saved: Option<&Path>,
+    saved: Option<(&Path, Plan)>,
     search: &Search,
 ) -> Result<Replanned, Problem> {
     let old = match saved {
-        Some(path) => load(path, before)?,
+        Some((path, plan)) => fitting(path, plan, before)?,
         None => search.run(|options| plan(before, PlannerMode::Arena, Packer::Best, options))?,
     };
     Ok(search.run(|options| replan(changed, &old, TOLERANCE, options))?)
 }
 
-fn load(path: &Path, schedule: &Schedule) -> Result<Plan, Problem> {
+/// A plan that was saved.
+pub(super) fn load(path: &Path) -> Result<Plan, Problem> {
     let wrong = |cause| Problem::Schedule { path: path.to_owned(), cause };
-    let plan = Plan::from_json(&super::input::text(path)?).map_err(wrong)?;
+    Plan::from_json(&super::input::text(path)?).map_err(wrong)
+}
+
+fn fitting(path: &Path, plan: Plan, schedule: &Schedule) -> Result<Plan, Problem> {
     let (has, wants) = (plan.placements.len(), schedule.buffers.len());
     if has != wants {
         return Err(Problem::OtherPlan { path: path.to_owned(), has, wants });

@@ -65,7 +65,7 @@ pub(super) fn open(camera: &Camera, stop: &Stop) -> Result<Box<dyn Source>, Prob
     let path = Path::new(word);
     if let Some(name) = word.strip_prefix("stream:") {
         refuse(camera, &[&FROM, &SIZE, &FPS, &CAPTURE, &ONCE])?;
-        return Ok(Box::new(stream::Other::open(name)?));
+        return Ok(Box::new(stream::Other::open(name, stop)?));
     }
     if word == "test" {
         refuse(camera, &[&FROM, &CAPTURE, &ONCE])?;

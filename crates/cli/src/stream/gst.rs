@@ -110,12 +110,18 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     if let Some((frames, second)) = options.fps {
         builder = builder.framerate(frames, second);
     }
-    let mut listener = builder.open(&socket).map_err(Problem::from)?;
-    if !options.json {
-        output::text(&beginning(options, &listener, output::width()))?;
+    let path = socket.clone();
+    let opened = stop.unless_over(move || builder.open(&path)).map_err(Problem::Thread)?;
+    let mut figures = Figures::default();
+    if let Some(listener) = opened {
+        let mut listener = listener.map_err(Problem::from)?;
+        if !options.json {
+            output::text(&beginning(options, &listener, output::width()))?;
+        }
+        while !stop.is_over() && listener.step(NAP).map_err(Problem::from)? {}
+        figures = listener.figures();
     }
-    while !stop.is_over() && listener.step(NAP).map_err(Problem::from)? {}
-    let Figures { frames, given, dropped, came, refused, put_out, .. } = listener.figures();
+    let Figures { frames, given, dropped, came, refused, put_out, .. } = figures;
     let report = Report {
         stream: options.name.clone(),
         socket: socket.display().to_string(),

@@ -55,6 +55,9 @@ pub(crate) enum Problem {
     /// No recording, or a damaged one.
     #[error("{}", for_people(&.0.to_string()))]
     Recording(recording::Error),
+    /// No thread.
+    #[error("no thread could be started: {0}")]
+    Thread(std::io::Error),
     /// A frame that is too large.
     #[error(transparent)]
     Uncopied(#[from] crate::copied::Uncopied),

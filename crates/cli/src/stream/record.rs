@@ -63,28 +63,41 @@ struct Report {
 /// Records, and tells.
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let stop = Stop::new(options.seconds);
-    let mut subscriber =
-        Subscriber::builder(&options.name).credits(CREDITS).open().map_err(Problem::from)?;
-    let mut recorder = Recorder::create(&options.output).map_err(Problem::from)?;
     let folder = options.output.display().to_string();
     let mut report =
         Report { stream: options.name.clone(), folder, frames: 0, bytes: 0, dropped: 0 };
+    let builder = Subscriber::builder(&options.name).credits(CREDITS);
+    // Nothing is made for a producer that has not answered.
+    if let Some(opened) = stop.unless_over(|| builder.open()).map_err(Problem::Thread)? {
+        record(options, &stop, opened.map_err(Problem::from)?, &mut report)?;
+    }
+    if options.json { output::json(&report) } else { output::text(&text(&report, output::width())) }
+}
+
+/// Records until it is over.
+fn record(
+    options: &Options,
+    stop: &Stop,
+    mut subscriber: Subscriber,
+    report: &mut Report,
+) -> Result<(), Problem> {
+    let mut recorder = Recorder::create(&options.output)?;
     while options.frames.is_none_or(|most| report.frames < most) && !stop.is_over() {
         match subscriber.next(Duration::from_millis(100)) {
             Ok(None) => {}
             Err(Error::Ended { .. }) => break,
-            Err(error) => return Err(Problem::from(error).into()),
+            Err(error) => return Err(error.into()),
             Ok(Some(frame)) => {
                 if report.frames > 0 {
                     report.dropped += frame.dropped();
                 }
-                copied::check(frame.tensor()).map_err(Problem::from)?;
-                report.bytes += recorder.add(&frame).map_err(Problem::from)?;
+                copied::check(frame.tensor())?;
+                report.bytes += recorder.add(&frame)?;
                 report.frames += 1;
             }
         }
     }
-    if options.json { output::json(&report) } else { output::text(&text(&report, output::width())) }
+    Ok(())
 }
 
 fn text(report: &Report, width: usize) -> String {

@@ -93,9 +93,12 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let ending = Ending::of(&options.output).map_err(Problem::from)?;
     let stop = Stop::new(None);
     let mut report = Report { stream: options.name.clone(), frames: vec![], dropped: 0 };
-    let mut subscriber = open(&options.name, options.timeout, &stop)?;
+    let (name, timeout, waits) = (options.name.clone(), options.timeout, stop.clone());
+    let opened = stop.unless_over(move || open(&name, timeout, &waits)).map_err(Problem::Thread)?;
+    let mut subscriber = opened.transpose()?;
     for index in 0..options.frames {
-        let Some(frame) = next(&mut subscriber, options.timeout, &stop)? else { break };
+        let Some(subscriber) = &mut subscriber else { break };
+        let Some(frame) = next(subscriber, options.timeout, &stop)? else { break };
         if index > 0 {
             report.dropped += frame.dropped();
         }
@@ -113,7 +116,7 @@ fn open(name: &str, timeout: Duration, stop: &Stop) -> Result<Subscriber, Proble
     let began = Instant::now();
     loop {
         let left = timeout.saturating_sub(began.elapsed());
-        match Subscriber::builder(name).wait(left.min(LOOK)).open() {
+        match Subscriber::builder(name).wait(left.min(LOOK)).answer_within(timeout).open() {
             Err(error) if error.is_over() && !stop.is_over() && began.elapsed() < timeout => {}
             answer => return Ok(answer?),
         }
