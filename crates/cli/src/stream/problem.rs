@@ -25,6 +25,9 @@ pub(crate) enum Problem {
         /// The streams that there are.
         there: Vec<String>,
     },
+    /// It was told to end before a producer answered.
+    #[error("stream `{0}`: told to end before a producer answered")]
+    Unanswered(String),
     /// A tensor was refused.
     #[error(transparent)]
     Tensor(#[from] tenure::tensor::Error),

@@ -95,10 +95,9 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let mut report = Report { stream: options.name.clone(), frames: vec![], dropped: 0 };
     let (name, timeout, waits) = (options.name.clone(), options.timeout, stop.clone());
     let opened = stop.unless_over(move || open(&name, timeout, &waits)).map_err(Problem::Thread)?;
-    let mut subscriber = opened.transpose()?;
+    let mut subscriber = opened.ok_or_else(|| Problem::Unanswered(options.name.clone()))??;
     for index in 0..options.frames {
-        let Some(subscriber) = &mut subscriber else { break };
-        let Some(frame) = next(subscriber, options.timeout, &stop)? else { break };
+        let Some(frame) = next(&mut subscriber, options.timeout, &stop)? else { break };
         if index > 0 {
             report.dropped += frame.dropped();
         }
