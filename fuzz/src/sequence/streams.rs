@@ -278,7 +278,7 @@ impl World {
         let shareable = tensor.memory() == TensorMemory::Shm;
         // What foreign code may write, and what is private already, is copied.
         let exported = shadow.has(|access| access == Access::ExportWrite);
-        let copied = exported || (parted && !reader);
+        let copied = exported || parted;
         let bytes = shown.gather(&shadow.bytes.borrow());
         let writing = shadow.has(|access| access.writes() && access != Access::ExportWrite);
         let expected = match (copied, writing) {
