@@ -15,9 +15,9 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use tenure::memory::{Access, Buffer, Pool};
-use tenure::{DType, TensorDyn};
+use tenure::{DType, TensorDyn, TensorMemory};
 
-use crate::shadow::Shadow;
+use crate::shadow::{Shadow, Taken};
 use crate::shown::Shown;
 use guards::{Export, Guard};
 pub use ops::{Op, Operations};
@@ -91,6 +91,11 @@ pub(crate) struct Held {
     pub(crate) writable: bool,
     pub(crate) shadow: Rc<Shadow>,
     pub(crate) lease: Option<Rc<Lease>>,
+    /// The mapping that a pool gave, if it is that.
+    pub(crate) taken: Option<Rc<Taken>>,
+    /// Whether it came back from an export that was read-only, and the memory is not: a window
+    /// without a descriptor, as that could be written.
+    pub(crate) reader: bool,
 }
 
 #[derive(Debug)]
@@ -227,7 +232,8 @@ impl World {
             assert!(report.kept <= limits.buffers && report.kept_bytes <= limits.kept_bytes);
             assert!(report.used_bytes + report.kept_bytes <= limits.bytes);
             let used = self.live.values().filter_map(Weak::upgrade);
-            let used: Vec<_> = used.filter(|shadow| shadow.pool == Some(number)).collect();
+            let mine = |shadow: &Rc<Shadow>| shadow.pool == Some(number) && shadow.is_taken();
+            let used: Vec<_> = used.filter(mine).collect();
             assert_eq!(report.used, used.len(), "buffers of the pool in use");
             let bytes: usize = used.iter().map(|shadow| shadow.size).sum();
             assert_eq!(report.used_bytes, bytes, "bytes of the pool in use");
@@ -239,7 +245,18 @@ impl Held {
     /// Another handle to the same allocation.
     fn beside(&self, tensor: TensorDyn, shown: Shown) -> Held {
         let (shadow, lease) = (Rc::clone(&self.shadow), self.lease.clone());
-        Held { tensor, shown, writable: self.writable, shadow, lease }
+        let (writable, taken, reader) = (self.writable, self.taken.clone(), self.reader);
+        Held { tensor, shown, writable, shadow, lease, taken, reader }
+    }
+
+    /// A tensor of memory that is nobody else's yet, or of another mapping.
+    fn alone(tensor: TensorDyn, shown: Shown, writable: bool, shadow: Rc<Shadow>) -> Held {
+        Held { tensor, shown, writable, shadow, lease: None, taken: None, reader: false }
+    }
+
+    /// Whether others can be given the memory.
+    fn has_descriptor(&self) -> bool {
+        self.tensor.memory() == TensorMemory::Shm && !self.shadow.parted.get() && !self.reader
     }
 
     /// Whether the model allows this now.

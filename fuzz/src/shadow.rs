@@ -4,9 +4,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ops::Range;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
 
-use tenure::memory::Access;
+use tenure::TensorDyn;
+use tenure::memory::{Access, RawBuffer};
 
 use crate::sequence::Expected;
 use crate::shown::Shown;
@@ -24,6 +26,8 @@ pub struct Shadow {
     pub sealed: Cell<bool>,
     /// The pool it came from, by number.
     pub pool: Option<usize>,
+    /// The pool's own mapping of it, while somebody has that.
+    taken: RefCell<Weak<Taken>>,
     /// Whether it is what was kept of a slot that is published: a private copy.
     pub parted: Cell<bool>,
     /// Whether it was published without a copy at some time.
@@ -32,6 +36,13 @@ pub struct Shadow {
     pub frames: Rc<Cell<usize>>,
     entries: RefCell<Vec<(u64, Access, Bytes)>>,
     next: Cell<u64>,
+}
+
+/// The mapping that a pool gave, for as long as somebody has it. Mappings that were made of its
+/// descriptor are others, which the pool knows nothing of and which may stay for longer.
+#[derive(Debug)]
+pub struct Taken {
+    mapping: *const RawBuffer,
 }
 
 /// Bytes that are used.
@@ -102,6 +113,10 @@ fn exclude(one: Access, other: Access) -> bool {
         || (kernel(one) && kernel(other))
 }
 
+fn mapping(tensor: &TensorDyn) -> *const RawBuffer {
+    Arc::as_ptr(tensor.buffer().raw().expect("it exists"))
+}
+
 impl Shadow {
     pub fn new(allocation: u64, bytes: Vec<u8>, pool: Option<usize>) -> Rc<Shadow> {
         Rc::new(Shadow {
@@ -110,12 +125,31 @@ impl Shadow {
             bytes: RefCell::new(bytes),
             sealed: Cell::new(false),
             pool,
+            taken: RefCell::default(),
             parted: Cell::new(false),
             lent: Cell::new(false),
             frames: Rc::default(),
             entries: RefCell::default(),
             next: Cell::new(0),
         })
+    }
+
+    /// The pool gave this tensor.
+    pub fn take(&self, tensor: &TensorDyn) -> Rc<Taken> {
+        let taken = Rc::new(Taken { mapping: mapping(tensor) });
+        *self.taken.borrow_mut() = Rc::downgrade(&taken);
+        taken
+    }
+
+    /// The pool's own mapping, if that is what the tensor shows.
+    pub fn taken(&self, tensor: &TensorDyn) -> Option<Rc<Taken>> {
+        let taken = self.taken.borrow().upgrade();
+        taken.filter(|taken| std::ptr::eq(taken.mapping, mapping(tensor)))
+    }
+
+    /// Whether the pool's own mapping is in use.
+    pub fn is_taken(&self) -> bool {
+        self.taken.borrow().strong_count() > 0
     }
 
     /// Another mapping of the same object shows so many bytes; those that nobody has seen are zero.

@@ -246,6 +246,26 @@ fn a_parted_window_is_alone() {
 }
 
 #[test]
+fn a_reader_of_a_parted_window_is_parted_with_it() {
+    let raw = allocate(Some(TensorMemory::Shm), &Request::new(SIZE).unwrap()).unwrap();
+    let slot = SlotMemory::new(raw);
+    let window = Buffer::from_raw(slot.window(()));
+    slot.open(window.raw().unwrap()).unwrap();
+    let reader = Buffer::from_raw(RawBuffer::read_only(Arc::clone(window.raw().unwrap())));
+    let before = window.place().unwrap().allocation;
+    assert_eq!(reader.place().unwrap().allocation, before);
+    let parted = slot.part(window.raw().unwrap()).unwrap();
+    // Both show the private copy, and not what others have.
+    window.write().unwrap().as_bytes_mut().fill(7);
+    assert_eq!(reader.read().unwrap().as_bytes()[0], 7);
+    assert_eq!(elsewhere(parted.raw(), SIZE).read().unwrap().as_bytes()[0], 0);
+    assert!(reader.raw().unwrap().is_parted());
+    assert_eq!(reader.place(), window.place());
+    assert_eq!(reader.raw().unwrap().identity(), window.raw().unwrap().identity());
+    assert_ne!(reader.place().unwrap().allocation, before);
+}
+
+#[test]
 fn what_a_device_uses_is_not_parted() {
     let raw = allocate(Some(TensorMemory::Shm), &Request::new(SIZE).unwrap()).unwrap();
     let slot = SlotMemory::new(raw);

@@ -4,10 +4,13 @@
 
 use std::io::Write;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 
-use tenure_memory::Error as MemoryError;
+use tenure_memory::{Error as MemoryError, Pool};
+use tenure_tensor::dlpack::{ExportRequest, Exported};
 use tenure_tensor::{
-    DType, DynTensor, Error, PixelFormat, PlaneDescriptor, Tensor, TensorDyn, TensorMemory,
+    DType, DynTensor, Error, PixelFormat, PlaneDescriptor, Sharing, Tensor, TensorDyn,
+    TensorMemory, receive, send,
 };
 
 const SHM: Option<TensorMemory> = Some(TensorMemory::Shm);
@@ -43,6 +46,45 @@ fn a_view_gives_the_descriptor_of_the_whole() {
     assert_eq!(part.buffer().start(), 300);
     let same = Tensor::<u8>::from_fd(part.clone_fd().unwrap(), &[1000], None).unwrap();
     assert_eq!(same.map_read().unwrap().as_slice()[300], (300 % 251) as u8);
+}
+
+#[test]
+fn what_came_back_to_be_read_only_has_no_descriptor() {
+    let (tensor, _) = memory(100);
+    let request = ExportRequest::new().max_version(Some((1, 0))).read_only(true);
+    let Exported::Versioned(lent) = tensor.to_dlpack_for(&request).unwrap() else { panic!() };
+    let reader = TensorDyn::from_dlpack(lent).unwrap();
+    assert!(reader.aliases(&tensor) && reader.map().is_err() && reader.map_read().is_ok());
+    // Whoever got it could write through it: the memory may be written.
+    let view = reader.slice(0, 10..20).unwrap();
+    for refused in [reader.clone_fd(), view.clone_fd()] {
+        let Err(Error::Memory(MemoryError::NoDescriptor { .. })) = refused else {
+            panic!("{refused:?}")
+        };
+    }
+    // A mapping that was read-only from the start comes back with what it has.
+    let (here, there) = UnixStream::pair().unwrap();
+    send(&here, &tensor, Sharing::ReadOnly).unwrap();
+    let sealed = receive(&there).unwrap();
+    let again = TensorDyn::from_dlpack(sealed.to_dlpack().unwrap()).unwrap();
+    assert!(again.map().is_err() && again.clone_fd().is_ok());
+}
+
+#[test]
+fn a_pool_counts_its_own_mapping_only() {
+    let pool = Pool::new(TensorMemory::Shm);
+    let tensor = TensorDyn::builder(&[100], DType::U8).allocator(&pool).build().unwrap();
+    let (here, there) = UnixStream::pair().unwrap();
+    send(&here, &tensor, Sharing::ReadOnly).unwrap();
+    let other = receive(&there).unwrap();
+    assert!(other.aliases(&tensor));
+    drop(tensor);
+    // What was sent is as if another process had it, and is not handed out again.
+    let report = pool.report();
+    assert_eq!((report.used, report.used_bytes, report.kept, report.given_up), (0, 0, 0, 1));
+    let next = TensorDyn::builder(&[100], DType::U8).allocator(&pool).build().unwrap();
+    assert!(!next.aliases(&other));
+    assert!(other.map_read().is_ok());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use tenure::{Dyn, RowsMap, RowsRead, StridedMap, StridedRead, TensorDyn, TensorM
 
 use super::ops::take;
 use super::{EXPORTS, Held, Lease, World};
-use crate::shadow::{Bytes, Entry, Shadow};
+use crate::shadow::{Bytes, Entry, Shadow, Taken};
 use crate::shown::Shown;
 
 /// Some guard, and the bytes of the allocation that it gives: each where it is there. The real one
@@ -21,6 +21,7 @@ pub(super) struct Guard {
     _entry: Entry,
     shadow: Rc<Shadow>,
     _lease: Option<Rc<Lease>>,
+    _taken: Option<Rc<Taken>>,
 }
 
 #[derive(Debug)]
@@ -83,6 +84,8 @@ pub(super) struct Export {
     writable: bool,
     shadow: Rc<Shadow>,
     lease: Option<Rc<Lease>>,
+    taken: Option<Rc<Taken>>,
+    reader: bool,
 }
 
 #[derive(Debug)]
@@ -118,6 +121,7 @@ impl World {
             _entry: held.shadow.enter_bytes(access, bytes),
             shadow: Rc::clone(&held.shadow),
             _lease: held.lease.clone(),
+            _taken: held.taken.clone(),
         };
         guard.check();
         self.keep_guard(guard);
@@ -181,6 +185,7 @@ impl World {
             _entry: held.shadow.enter(access, range),
             shadow: Rc::clone(&held.shadow),
             _lease: held.lease.clone(),
+            _taken: held.taken.clone(),
         };
         guard.check();
         self.keep_guard(guard);
@@ -233,6 +238,8 @@ impl World {
             writable: held.writable,
             shadow: Rc::clone(&held.shadow),
             lease: held.lease.clone(),
+            taken: held.taken.clone(),
+            reader: held.reader,
         };
         if self.exports.len() >= EXPORTS {
             self.exports.remove(0);
@@ -280,7 +287,8 @@ impl World {
     /// A structure of our own is the tensor that it was made of.
     pub(super) fn import_back(&mut self, number: u8) {
         let Some(export) = take(&mut self.exports, number) else { return };
-        let Export { managed, read_only, _entry: entry, shown, writable, shadow, lease } = export;
+        let Export { managed, read_only, _entry: entry, shown, writable, shadow, .. } = export;
+        let Export { lease, taken, reader, .. } = export;
         let tensor = match managed {
             Managed::Versioned(managed) => TensorDyn::from_dlpack(managed),
             Managed::Legacy(managed) => TensorDyn::from_dlpack(managed),
@@ -288,8 +296,9 @@ impl World {
         // What was lent is given back by taking it.
         drop(entry);
         let tensor = tensor.expect("our own");
+        let reader = reader || (writable && read_only);
         let writable = writable && !read_only;
         assert_eq!(tensor.is_writable().expect("it exists"), writable);
-        self.keep(Held { tensor, shown, writable, shadow, lease });
+        self.keep(Held { tensor, shown, writable, shadow, lease, taken, reader });
     }
 }

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
-use tenure::{DynTensor, Sharing, TensorDyn, TensorMemory, tensor::Result};
+use tenure::{DynTensor, Sharing, TensorDyn, tensor::Result};
 
 use super::{Held, World};
 use crate::shown::Shown;
@@ -24,9 +24,7 @@ impl World {
     /// against the seals.
     fn imported(&mut self, number: u8, answer: Result<TensorDyn>, read_only: bool) {
         let Some(held) = self.tensor(number) else { return };
-        let parted = held.shadow.parted.get();
-        let has_descriptor = held.tensor.memory() == TensorMemory::Shm && !parted;
-        assert_eq!(answer.is_ok(), has_descriptor, "{answer:?}");
+        assert_eq!(answer.is_ok(), held.has_descriptor(), "{answer:?}");
         let Ok(tensor) = answer else { return };
         let writable = tensor.is_writable().expect("it exists");
         assert!(!(writable && read_only), "read-only was asked for");
@@ -44,7 +42,8 @@ impl World {
             self.given.insert(allocation);
             return;
         }
-        let back = Held { writable, ..held.beside(tensor, held.shown.clone()) };
+        let taken = held.shadow.taken(&tensor);
+        let back = Held { writable, taken, ..held.beside(tensor, held.shown.clone()) };
         self.given.insert(allocation);
         self.keep(back);
     }
@@ -75,8 +74,9 @@ impl World {
     /// A descriptor for later.
     pub(super) fn keep_descriptor(&mut self, number: u8) {
         let Some(held) = self.tensor(number) else { return };
-        let Ok(fd) = held.tensor.clone_fd() else { return };
-        assert!(!held.shadow.parted.get(), "a private copy has a descriptor");
+        let answer = held.tensor.clone_fd();
+        assert_eq!(answer.is_ok(), held.has_descriptor(), "{answer:?}");
+        let Ok(fd) = answer else { return };
         let allocation = held.shadow.allocation.get().expect("it has a descriptor");
         let of_stream = held.lease.is_some();
         let size = held.tensor.buffer().raw().expect("it exists").size();
@@ -108,7 +108,8 @@ impl World {
         let Some(shadow) = shadow else { return };
         let shown = Shown::contiguous(1, &[*size], 0);
         if *size <= super::ELEMENTS {
-            self.keep(Held { tensor, shown, writable, shadow, lease: None });
+            let taken = shadow.taken(&tensor);
+            self.keep(Held { taken, ..Held::alone(tensor, shown, writable, shadow) });
         }
     }
 }

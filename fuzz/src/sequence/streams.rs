@@ -211,6 +211,8 @@ impl World {
             writable: true,
             shadow: Rc::clone(&filled.shadow),
             lease: Some(Rc::clone(&filled.lease)),
+            taken: None,
+            reader: false,
         };
         self.keep(held);
     }
@@ -265,6 +267,7 @@ impl World {
             return;
         }
         let readable = held.allows(Access::KernelRead) == Expected::Ok;
+        let reader = held.reader;
         let (tensor, shadow) = (held.tensor.clone(), Rc::clone(&held.shadow));
         let (shown, dtype) = (held.shown.clone(), held.tensor.dtype());
         let whole = 0..held.tensor.buffer().raw().expect("it exists").size();
@@ -286,7 +289,8 @@ impl World {
             (true, false) => Expected::Ok.and(readable && !full),
             (false, _) => shadow.expects(Access::Publish, &whole),
         };
-        expected.and(shareable).check(&answer);
+        // What is not copied needs a descriptor.
+        expected.and(shareable && (copied || !reader)).check(&answer);
         let Ok(receipt) = answer else { return };
         let sequence = receipt.sequence;
         let lent = (!copied).then(|| Rc::clone(&shadow.frames));
@@ -387,7 +391,8 @@ impl World {
         });
         let shown = Shown { size, shape: frame.shape().to_vec(), places: steps.collect() };
         let tensor = frame.into_tensor();
-        let held = Held { tensor, shown, writable: false, shadow, lease: Some(lease) };
+        let lease = Some(lease);
+        let held = Held { lease, ..Held::alone(tensor, shown, false, shadow) };
         if held.allows(Access::KernelRead) == Expected::Ok {
             let mut flat = vec![0; held.tensor.flat_bytes()];
             held.tensor.copy_to_flat(&mut flat).expect("the model allows it");

@@ -27,7 +27,7 @@ impl World {
         let tensor = TensorDyn::new(&shape, dtype, Some(memory(number)), None).expect("memory");
         let shadow = self.meet(&tensor, None, true);
         let shown = Shown::contiguous(dtype.size().unwrap_or(1), &shape, 0);
-        self.keep(Held { tensor, shown, writable: true, shadow, lease: None });
+        self.keep(Held::alone(tensor, shown, true, shadow));
     }
 
     pub(super) fn create_in(&mut self, number: u8, dtype: u8, numbers: [u8; 3], lazy: bool) {
@@ -70,7 +70,8 @@ impl World {
         assert_eq!(pool.report().misses > before.misses, !reused);
         let shadow = self.meet(&tensor, Some(at), !reused);
         let shown = Shown::contiguous(size, &shape, 0);
-        self.keep(Held { tensor, shown, writable: true, shadow, lease: None });
+        let taken = Some(shadow.take(&tensor));
+        self.keep(Held { taken, ..Held::alone(tensor, shown, true, shadow) });
     }
 
     pub(super) fn make_pool(&mut self, number: u8, kilobytes: u8, buffers: u8) {
@@ -266,7 +267,7 @@ impl World {
         let values = held.shown.gather(&held.shadow.bytes.borrow());
         let shadow = self.meet(&tensor, None, false);
         assert!(shown.gather(&shadow.bytes.borrow()) == values, "the copy has other bytes");
-        self.keep(Held { tensor, shown, writable: true, shadow, lease: None });
+        self.keep(Held::alone(tensor, shown, true, shadow));
     }
 
     pub(super) fn aliases(&mut self, one: u8, other: u8) {

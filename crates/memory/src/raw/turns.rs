@@ -147,7 +147,8 @@ impl RawBuffer {
         Ok(raw)
     }
 
-    /// Whether this is a window whose bytes are private: it was parted from its memory.
+    /// Whether this is a window whose bytes are private: it was parted from its memory, or what it
+    /// is a window over was.
     pub fn is_parted(&self) -> bool {
         self.parted_identity().is_some()
     }
@@ -156,7 +157,12 @@ impl RawBuffer {
     /// other windows over that were.
     #[inline]
     pub(crate) fn parted_identity(&self) -> Option<&BufferIdentity> {
-        self.core().turn.as_ref().and_then(|turns| turns.own.get()).map(|own| &**own)
+        let core = self.core();
+        match &core.turn {
+            Some(turns) => turns.own.get().map(|own| &**own),
+            // Windows over such a window show what it keeps.
+            None => core.memory.home().and_then(RawBuffer::parted_identity),
+        }
     }
 
     /// Whether the memory's bytes have another address now, and a window keeps what is here.
