@@ -29,8 +29,9 @@ fn open_now() -> usize {
 /// Tries with nothing left, one descriptor, and so on, until it works; gives how many were needed.
 /// What does not work leaves nothing open, and says why.
 fn until_it_works<T>(what: &str, mut attempt: impl FnMut() -> Result<T, String>) -> (usize, T) {
+    // Counted once: while an attempt ends, a producer may lack the descriptor that it keeps spare.
+    let before = open_now();
     for free in 0..ENOUGH {
-        let before = open_now();
         let full = limits::Full::but(free);
         let answer = attempt();
         drop(full);
